@@ -1,0 +1,172 @@
+"""Every error that a user can meet, each with its exit code.
+
+::
+
+    BootstrapError                    1  internal
+      ConfigError                     2  usage, settings, a name that cannot be
+      EngineError                     5
+        EngineUnavailableError           cannot be reached, or answered 5xx (transient)
+        EngineTooOldError
+        NoSuchContainerError
+        NoSuchImageError
+        NoSuchNetworkError
+        NoSuchVolumeError
+        NameConflictError                the engine has that name already
+        PortConflictError                the engine could not bind a host port
+        ContainerNotRunningError         exec asked of a container that does not run (transient)
+        PullError                        an image that is absent could not be pulled
+      ClusterError                    6
+        ClusterUnreachableError          no answer from the API server (transient)
+        ResourceConflictError            uid or resourceVersion is not the one asked for
+        NoSuchResourceError
+      WaitTimeoutError                7
+      WaitFailedError                 8
+      GatewayNotFoundError            3
+      GatewayExistsError              4
+      GatewayStateError               4
+      GatewayUnhealthyError           8
+      LockedError                    10
+
+Exit code 130 (interrupted, or answered no) is no error class: see ``cli.main``.
+A class exists because somebody catches it, or because it has an exit code of its own.
+"""
+
+from collections.abc import Sequence
+
+
+class BootstrapError(Exception):
+    """What happened, the evidence, and what to do.
+
+    Attributes:
+        brief: One sentence without a full stop: what happened.
+        details: The evidence: an engine's answer, the last log lines. May be empty.
+        remedies: What the user can do, one step each, in the order to try.
+    """
+
+    exit_code = 1
+    transient = False
+    """Whether the same call may succeed a moment later."""
+
+    def __init__(self, brief: str, details: str = "", remedies: Sequence[str] = ()) -> None:
+        super().__init__(brief)
+        self.brief = brief
+        self.details = details
+        self.remedies = tuple(remedies)
+
+
+class ConfigError(BootstrapError):
+    """Something the user gave cannot be used; nothing was touched."""
+
+    exit_code = 2
+
+
+class EngineError(BootstrapError):
+    """The Docker engine refused, or the host cannot do what is asked of it."""
+
+    exit_code = 5
+
+
+class EngineUnavailableError(EngineError):
+    """The engine cannot be reached, or answered that it failed itself."""
+
+    transient = True
+
+
+class EngineTooOldError(EngineError):
+    """The engine speaks an API older than the oldest that is supported."""
+
+
+class NoSuchContainerError(EngineError):
+    """The engine says that there is no such container."""
+
+
+class NoSuchImageError(EngineError):
+    """The engine says that there is no such image."""
+
+
+class NoSuchNetworkError(EngineError):
+    """The engine says that there is no such network."""
+
+
+class NoSuchVolumeError(EngineError):
+    """The engine says that there is no such volume."""
+
+
+class NameConflictError(EngineError):
+    """The engine has an object of that name already: somebody else was faster."""
+
+
+class PortConflictError(EngineError):
+    """The engine could not bind a host port."""
+
+
+class ContainerNotRunningError(EngineError):
+    """A command was to run in a container that does not run (now)."""
+
+    transient = True
+
+
+class PullError(EngineError):
+    """An image is absent and could not be pulled."""
+
+
+class ClusterError(BootstrapError):
+    """The Kubernetes API server refused, or its answer cannot be read."""
+
+    exit_code = 6
+
+
+class ClusterUnreachableError(ClusterError):
+    """The Kubernetes API server did not answer."""
+
+    transient = True
+
+
+class ResourceConflictError(ClusterError):
+    """The object changed, or is another one, since it was read."""
+
+
+class NoSuchResourceError(ClusterError):
+    """The API server says that there is no such object."""
+
+
+class WaitTimeoutError(BootstrapError):
+    """What was waited for did not come in time."""
+
+    exit_code = 7
+
+
+class WaitFailedError(BootstrapError):
+    """What was waited for cannot come any more."""
+
+    exit_code = 8
+
+
+class GatewayNotFoundError(BootstrapError):
+    """No gateway of that name is known to the engine, a volume or a record."""
+
+    exit_code = 3
+
+
+class GatewayExistsError(BootstrapError):
+    """A gateway of that name exists already."""
+
+    exit_code = 4
+
+
+class GatewayStateError(BootstrapError):
+    """The gateway's present state does not allow what is asked."""
+
+    exit_code = 4
+
+
+class GatewayUnhealthyError(BootstrapError):
+    """The gateway runs, or ran, but is not well; filled from a diagnosis."""
+
+    exit_code = 8
+
+
+class LockedError(BootstrapError):
+    """Another operation works on this gateway."""
+
+    exit_code = 10
