@@ -1,0 +1,23 @@
+"""A container as a node: a thing that runs commands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.models import Completed
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerNode:
+    """Runs commands in one container, named by id so that a successor is never mistaken for it."""
+
+    engine: Engine
+    container_id: str
+
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60
+    ) -> Completed:
+        """Run a command to its end; raises as ``Containers.exec`` does."""
+        return self.engine.containers.exec(
+            self.container_id, argv, stdin=stdin, timeout_s=timeout_s
+        )

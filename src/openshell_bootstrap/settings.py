@@ -1,0 +1,73 @@
+"""Settings and where each came from: flag, environment, record, default.
+
+The only reader of the process environment.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from openshell_bootstrap.models import Patience
+
+DEFAULT_NODE_IMAGE = (
+    "rancher/k3s:v1.35.3-k3s1"
+    "@sha256:4607083d3cac07e1ccde7317297271d13ed5f60f35a78f33fcef84858a9f1d69"
+)
+"""The node image of a new gateway: the release that this version was made for."""
+
+PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+
+CLUSTER_NO_PROXY = ("127.0.0.0/8", "10.42.0.0/16", "10.43.0.0/16", ".svc", ".cluster.local")
+"""What a node must never ask a proxy for: itself, pods, services."""
+
+READY_PATIENCE = Patience(timeout_s=300, interval_s=0.1)
+"""From the start of the container to a node that is ready and schedulable."""
+
+WORKLOADS_PATIENCE = Patience(timeout_s=300, interval_s=0.25)
+"""From there to the node's own workloads (DNS, storage)."""
+
+EXEC_PATIENCE = Patience(timeout_s=45, interval_s=1)
+"""How long a failing exec is tried again before the clean-up of stale nodes is put off."""
+
+STOP_GRACE_S = 60
+"""From TERM to KILL when a node stops; its entrypoint needs at most about 45 s of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the environment says.
+
+    Attributes:
+        gateway: ``OPENSHELL_GATEWAY``: the gateway that commands mean, or None.
+        node_image: ``OPENSHELL_NODE_IMAGE``: the node image of a new gateway, or None.
+        is_ci: ``CI`` is set and not ``false`` or ``0``.
+        proxies: Proxy variables for the node, by upper-case name, cluster ranges kept out.
+    """
+
+    gateway: str | None
+    node_image: str | None
+    is_ci: bool
+    proxies: Mapping[str, str]
+
+
+def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Read the environment once."""
+    return Settings(
+        gateway=environ.get("OPENSHELL_GATEWAY") or None,
+        node_image=environ.get("OPENSHELL_NODE_IMAGE") or None,
+        is_ci=environ.get("CI", "").lower() not in {"", "0", "false"},
+        proxies=_proxies(environ),
+    )
+
+
+def _proxies(environ: Mapping[str, str]) -> dict[str, str]:
+    found = {
+        name: value
+        for name in PROXY_VARIABLES
+        if (value := environ.get(name) or environ.get(name.lower()))
+    }
+    if not found.keys() & {"HTTP_PROXY", "HTTPS_PROXY"}:
+        return {}
+    given = [part.strip() for part in found.get("NO_PROXY", "").split(",") if part.strip()]
+    found["NO_PROXY"] = ",".join([*given, *(part for part in CLUSTER_NO_PROXY if part not in given)])
+    return found

@@ -1,0 +1,5 @@
+"""What is kept on the host's disk: records, kubeconfigs, the active gateway, locks.
+
+All of it can be rebuilt from the engine, the cluster and the data volume; nothing here decides.
+Files are written by rename and read as if anybody could have written them.
+"""
