@@ -1,0 +1,93 @@
+#!/bin/sh
+# PID 1 of a gateway's node: prepares the node, runs k3s, and ends k3s and the pods in order.
+#
+# usage: cluster-entrypoint.sh server [K3S-ARGUMENT…]
+#
+# Reads OPENSHELL_NODE_NAME (the node's name; unset or empty: the host name), the bundle that lies
+# beside this script (manifests/, token, registries.yaml) and the data volume.
+# Writes /run/openshell/k3s-started (whole seconds of the epoch) before every start of k3s.
+#
+# Exit status:
+#    0  stopped in order by TERM or INT
+#   64  no default route within 30 s: k3s could not choose the node's address
+#   70  k3s ended by itself more often than it is started again in place
+#   71  the container's cgroup could not be prepared
+#   75  refused: another node runs on this data volume
+#   78  refused: k3s would write new authorities over this store, or be given a wrong token
+#
+# Must run under busybox ash and dash with the tools of the rancher/k3s image.
+
+# Nothing runs yet that would have to be ended, and every step below may be cut short.
+trap 'exit 0' TERM INT
+set -eu
+
+# Tests source this file: they set the variable below to its folder and `root` to a folder that
+# stands for /.
+if [ -z "${OPENSHELL_ENTRYPOINT_LIBRARY:-}" ]; then
+  root=''
+fi
+bundle=${OPENSHELL_ENTRYPOINT_LIBRARY:-${0%/*}}
+data=$root/var/lib/rancher/k3s
+run=$root/run/openshell
+
+log() {
+  printf 'openshell: %s\n' "$*" >&2
+}
+
+# refuse STATUS REASON SENTENCE
+refuse() {
+  log "refused: $2: $3"
+  exit "$1"
+}
+
+# Sleeps so that a signal is acted on at once: a shell defers traps while a foreground command runs.
+pause() {
+  sleep "$1" &
+  wait "$!" || :
+}
+
+# shellcheck source=deploy/docker/lib/processes.sh
+. "$bundle/lib/processes.sh"
+# shellcheck source=deploy/docker/lib/arguments.sh
+. "$bundle/lib/arguments.sh"
+# shellcheck source=deploy/docker/lib/volume.sh
+. "$bundle/lib/volume.sh"
+# shellcheck source=deploy/docker/lib/configuration.sh
+. "$bundle/lib/configuration.sh"
+# shellcheck source=deploy/docker/lib/cgroups.sh
+. "$bundle/lib/cgroups.sh"
+# shellcheck source=deploy/docker/lib/network.sh
+. "$bundle/lib/network.sh"
+# shellcheck source=deploy/docker/lib/stop.sh
+. "$bundle/lib/stop.sh"
+# shellcheck source=deploy/docker/lib/supervise.sh
+. "$bundle/lib/supervise.sh"
+
+run_node() {
+  guard_token
+  clear_runtime_state
+  keep_node_identity
+  name_node
+  give_token
+  install_registries
+  install_manifests
+  read_k3s_minor
+  set_cgroup_arguments "$@"
+  leave_root_cgroup
+  set_disk_arguments "$@"
+  await_default_route
+  provide_dns "$@"
+  supervise_k3s "$@"
+}
+
+main() {
+  forget_last_start
+  lock_volume
+  # The shell moves the lock's descriptor out of the way to one that is closed on exec: no child
+  # can keep the volume locked after this process.
+  run_node "$@" 9>&-
+}
+
+if [ -z "${OPENSHELL_ENTRYPOINT_LIBRARY:-}" ]; then
+  main "$@"
+fi
