@@ -1,0 +1,55 @@
+"""Files that a reader finds whole: the old one or the new one, never half of either."""
+
+import os
+import tempfile
+from pathlib import Path
+
+PRIVATE = 0o600
+_PRIVATE_FOLDER = 0o700
+
+
+def ensure_private_folder(folder: Path) -> None:
+    """Make a folder that only its owner may look into; parents that are missing likewise."""
+    missing = [folder]
+    while not missing[-1].parent.exists():
+        missing.append(missing[-1].parent)
+    for path in reversed(missing):
+        path.mkdir(mode=_PRIVATE_FOLDER, exist_ok=True)
+
+
+def write_by_rename(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
+    """Replace a file so that a crash at any moment leaves the old one or the new one.
+
+    The bytes reach the disk before the name does. A file of another owner keeps its owner where
+    the system lets us give it away (an administrator who edits a user's file).
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            _keep_owner(file.fileno(), path)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _keep_owner(descriptor: int, path: Path) -> None:
+    try:
+        old = path.stat()
+    except FileNotFoundError:
+        return
+    if os.geteuid() == 0 and old.st_uid != 0:
+        os.fchown(descriptor, old.st_uid, old.st_gid)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,59 @@
+"""What the host keeps, by noun."""
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from openshell_bootstrap.store.active import ActiveGateway
+from openshell_bootstrap.store.kubeconfigs import Kubeconfigs
+from openshell_bootstrap.store.lock import Held, LockFolders, hold, lock_name
+from openshell_bootstrap.store.metadata import Records
+from openshell_bootstrap.store.paths import (
+    SHARED_LOCKS,
+    ConfigPaths,
+    config_folder,
+    user_locks_folder,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The host's disk as the product uses it.
+
+    Attributes:
+        config: ``$XDG_CONFIG_HOME/openshell``.
+        locks: Where locks go.
+        command: What this process does, for whoever finds a lock taken.
+    """
+
+    config: Path
+    locks: LockFolders
+    command: str = "openshell"
+
+    @property
+    def records(self) -> Records:
+        """The records of this host's gateways."""
+        return Records(ConfigPaths(self.config))
+
+    @property
+    def active(self) -> ActiveGateway:
+        """The active gateway."""
+        return ActiveGateway(ConfigPaths(self.config))
+
+    @property
+    def kubeconfigs(self) -> Kubeconfigs:
+        """The gateways' kubeconfigs."""
+        return Kubeconfigs(ConfigPaths(self.config))
+
+    def lock(self, engine_id: str, name: str) -> AbstractContextManager[Held]:
+        """Hold the one lock of a gateway: not twice in one process either.
+
+        Raises:
+            LockedError: Another process, which it names, works on the gateway.
+        """
+        return hold(self.locks, lock_name(engine_id, name), gateway=name, command=self.command)
+
+
+def open_store(command: str) -> Store:
+    """The store of this user on this host."""
+    return Store(config_folder(), LockFolders(SHARED_LOCKS, user_locks_folder()), command)

@@ -1,0 +1,104 @@
+"""Kubeconfigs: one per gateway that is ours, and the user's own, which is not."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from openshell_bootstrap.errors import ConfigError, LockedError
+from openshell_bootstrap.store.files import PRIVATE, ensure_private_folder, write_by_rename
+from openshell_bootstrap.store.metadata import remove_if_empty
+from openshell_bootstrap.store.paths import ConfigPaths
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfigs:
+    """The kubeconfigs that hold a gateway's administrator credentials; readable by the owner."""
+
+    paths: ConfigPaths
+
+    def path(self, name: str) -> Path:
+        """Where the gateway's kubeconfig is, or would be."""
+        return self.paths.kubeconfig(name)
+
+    def find(self, name: str) -> bytes | None:
+        """The gateway's kubeconfig, or None if there is none."""
+        try:
+            return self.path(name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise ConfigError(
+                f"The kubeconfig {self.path(name)} cannot be read", details=str(error)
+            ) from error
+
+    def write(self, name: str, content: bytes) -> Path:
+        """Write the gateway's kubeconfig and return its path."""
+        path = self.path(name)
+        try:
+            ensure_private_folder(path.parent)
+            write_by_rename(path, content)
+        except OSError as error:
+            raise ConfigError(
+                f"The gateway's kubeconfig cannot be written to {path}", details=str(error)
+            ) from error
+        return path
+
+    def remove(self, name: str) -> None:
+        """Remove the gateway's kubeconfig; fine if there is none."""
+        path = self.path(name)
+        path.unlink(missing_ok=True)
+        remove_if_empty(path.parent)
+
+
+def edit_user_kubeconfig(path: Path, change: Callable[[bytes], bytes]) -> bool:
+    """Change the user's own kubeconfig in one step; False if it was as wanted already.
+
+    A link is followed and its target rewritten; the file keeps its mode. The lock file is the one
+    that ``kubectl config`` uses, so neither loses what the other wrote.
+
+    Args:
+        path: The file; it need not exist.
+        change: From the present content, empty if there is no file, to the wanted one.
+
+    Raises:
+        ConfigError: It cannot be read or written, or ``change`` refused.
+        LockedError: Somebody else is changing it.
+    """
+    target = path
+    try:
+        target = path.resolve()
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _kubectl_lock(target):
+            exists = target.exists()
+            present = target.read_bytes() if exists else b""
+            wanted = change(present)
+            if wanted == present:
+                return False
+            mode = stat.S_IMODE(target.stat().st_mode) if exists else PRIVATE
+            write_by_rename(target, wanted, mode=mode)
+    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before 3.13
+        raise ConfigError(
+            f"The kubeconfig {target} cannot be changed", details=str(error)
+        ) from error
+    return True
+
+
+@contextmanager
+def _kubectl_lock(target: Path) -> Iterator[None]:
+    lock = target.with_name(f"{target.name}.lock")
+    try:
+        descriptor = os.open(lock, os.O_CREAT | os.O_EXCL, PRIVATE)
+    except FileExistsError as error:
+        raise LockedError(
+            f"The kubeconfig {target} is being changed by another command",
+            details=f"{lock} exists; kubectl and openshell make it while they write.",
+            remedies=["Try again.", f"If no such command runs, remove {lock}."],
+        ) from error
+    try:
+        os.close(descriptor)
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
