@@ -55,13 +55,13 @@ def find_obstacle(os_release: str, uid: int) -> str | None:
     """Why this tool may not install and start an engine here, with what to do; None if it may."""
     if not is_debian_like(os_release):
         return (
-            "No engine runs here, and this tool installs one on Debian and Ubuntu only.\n"
+            "No engine can be started: this tool does that on Debian and Ubuntu only.\n"
             + INSTALL_ADVICE
         )
     if uid != 0:
         return (
-            "No engine runs here, and only root may install and start one.\n"
-            "Run it as root: sudo tools/engine up"
+            "No engine can be started: only root may install and start one.\n"
+            "Run the same command as root, with sudo."
         )
     return None
 

@@ -7,21 +7,17 @@ import contextlib
 import hashlib
 import os
 import re
-import select
 import shutil
-import signal
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
-from engine_lib import daemon, probe
+from engine_lib import daemon, leftovers, probe
 from engine_lib.errors import EngineToolError
-from engine_lib.process import PROC, Record, find_record, locked, write_record
+from engine_lib.process import Record, find_record, locked, write_record
 
 # sun_path of unix(7) holds 108 bytes with its final zero; containerd's is the longest socket.
 SOCKET_PATH_LIMIT = 107
 LONGEST_SOCKET = "exec/containerd/containerd.sock.ttrpc"
-KILL_TIMEOUT_S = 20.0
 SIZE_UNITS = {"M": 1 << 20, "G": 1 << 30}
 
 
@@ -69,7 +65,7 @@ def up(layout: daemon.Layout, size_bytes: int | None) -> tuple[Record, bool]:
         if running := find_running(layout):
             if probe.find_engine(layout.endpoint) is None:
                 raise EngineToolError(
-                    f"dockerd (pid {running.process}) runs but {layout.socket} is gone.\n"
+                    f"dockerd runs but {layout.socket} is gone.\n"
                     f"Stop it and start again: tools/engine down --private {layout.folder}"
                 )
             return running, False
@@ -82,7 +78,7 @@ def up(layout: daemon.Layout, size_bytes: int | None) -> tuple[Record, bool]:
         begun = Record(previous.made_folder if previous else made_folder)
         # Written before anything else is made, so that `down` can remove what a kill leaves.
         write_record(layout.record, begun)
-        kill_leftovers(layout)
+        leftovers.remove(layout)
         _ensure_disk(layout.folder, size_bytes)
         return _start(layout, made_folder=begun.made_folder), True
 
@@ -141,7 +137,7 @@ def down(layout: daemon.Layout) -> bool:
                 raise EngineToolError(f"{layout.folder} holds no engine of this tool: left alone.")
             return False
         daemon.stop(layout, record)
-        kill_leftovers(layout)
+        leftovers.remove(layout)
         for mount in mounts_below(layout.folder, Path("/proc/self/mountinfo").read_text()):
             _run("umount", str(mount))
         _remove(layout, made_folder=record.made_folder)
@@ -174,53 +170,6 @@ def mounts_below(folder: Path, mountinfo: str) -> list[Path]:
         if folder in point.parents:
             found.append(point)
     return found[::-1]
-
-
-def kill_leftovers(layout: daemon.Layout) -> None:
-    """End the containers that a killed dockerd left running, and their shims."""
-    address = str(layout.exec_root / "containerd/containerd.sock")
-    containers = layout.folder / "data/containers"
-    ids = {path.name for path in containers.iterdir()} if containers.exists() else set()
-    watched = select.poll()
-    descriptors = set()
-    for pid in list_leftovers(address, ids):
-        with contextlib.suppress(ProcessLookupError):
-            descriptor = os.pidfd_open(pid)
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-            watched.register(descriptor, select.POLLIN)
-            descriptors.add(descriptor)
-    try:
-        while descriptors:
-            ended = watched.poll(KILL_TIMEOUT_S * 1000)
-            if not ended:
-                raise EngineToolError(
-                    f"Processes of an earlier engine in {layout.folder} do not end."
-                )
-            for descriptor, _event in ended:
-                watched.unregister(descriptor)
-                descriptors.remove(descriptor)
-                os.close(descriptor)
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def list_leftovers(address: str, container_ids: Iterable[str], proc: Path = PROC) -> list[int]:
-    """Shims that serve a containerd address, then processes in the cgroups of containers."""
-    shims, members = [], []
-    for folder in proc.iterdir():
-        if not folder.name.isdigit():
-            continue
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            cgroups = (folder / "cgroup").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if os.fsencode(address) in words:
-            shims.append(int(folder.name))
-        elif any(container_id in cgroups for container_id in container_ids):
-            members.append(int(folder.name))
-    return shims + members
 
 
 def _run(*command: str) -> None:
