@@ -176,16 +176,20 @@ class Engine(Protocol):
     """One engine."""
 
     @property
-    def containers(self) -> Containers: ...
+    def containers(self) -> Containers:
+        """Its containers."""
 
     @property
-    def images(self) -> Images: ...
+    def images(self) -> Images:
+        """Its images."""
 
     @property
-    def networks(self) -> Networks: ...
+    def networks(self) -> Networks:
+        """Its networks."""
 
     @property
-    def volumes(self) -> Volumes: ...
+    def volumes(self) -> Volumes:
+        """Its volumes."""
 
     def info(self) -> EngineInfo:
         """What the engine says of itself.

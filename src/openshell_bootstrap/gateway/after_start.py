@@ -1,0 +1,214 @@
+"""What follows once the node's container runs: wait, explain a failure, keep records."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig, server_url
+from openshell_bootstrap.cluster.node_exec import NodeExec
+from openshell_bootstrap.cluster.workloads import observe_workloads
+from openshell_bootstrap.diagnosis import diagnose
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.engine.node import ContainerNode
+from openshell_bootstrap.errors import (
+    BootstrapError,
+    EngineError,
+    GatewayStateError,
+    GatewayUnhealthyError,
+    WaitFailedError,
+    WaitTimeoutError,
+)
+from openshell_bootstrap.events import NodeLog, Reporter, step
+from openshell_bootstrap.gateway.observe import Seen
+from openshell_bootstrap.gateway.readiness import Readiness, failure, is_ready, observe_readiness
+from openshell_bootstrap.gateway.record import (
+    GatewayRecord,
+    read_cluster_id,
+    read_record,
+    write_record,
+)
+from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.models import GatewaySpec, Patience
+from openshell_bootstrap.names import GatewayNames
+from openshell_bootstrap.settings import READY_PATIENCE, STOP_GRACE_S, WORKLOADS_PATIENCE
+from openshell_bootstrap.store.host import Store
+from openshell_bootstrap.store.metadata import HostRecord
+from openshell_bootstrap.waits import wait_until
+
+NODE_KUBECONFIG = "/etc/rancher/k3s/k3s.yaml"
+_LOG_LINES = 20
+
+
+def wait_for_node(
+    engine: Engine, container_id: str, spec: GatewaySpec, timeout_s: float, report: Reporter
+) -> Readiness:
+    """Wait until the node of this life is ready and schedulable.
+
+    Raises:
+        GatewayStateError: The node refuses to start; it was stopped, so that it does not loop.
+        GatewayUnhealthyError: It ended, or cannot become ready.
+        WaitTimeoutError: It did not become ready in time; it still runs.
+    """
+    with step(report, "Waiting for the node"):
+        try:
+            return wait_until_ready(engine, container_id, spec.node_name, timeout_s)
+        except (WaitFailedError, WaitTimeoutError) as error:
+            raise _explain(engine, container_id, error, report) from error
+
+
+def wait_until_ready(
+    engine: Engine, container_id: str, node_name: str, timeout_s: float
+) -> Readiness:
+    """The bare wait; raises as ``wait_until`` does."""
+    return wait_until(
+        lambda: observe_readiness(engine, container_id, node_name),
+        is_ready,
+        failed=failure,
+        patience=Patience(timeout_s=timeout_s, interval_s=READY_PATIENCE.interval_s),
+        what=f"the node {node_name}",
+    )
+
+
+def _explain(
+    engine: Engine, container_id: str, error: BootstrapError, report: Reporter
+) -> BootstrapError:
+    """Show the node's last lines and say what they mean; stop a node that refuses."""
+    lines = last_log_lines(engine, container_id)
+    for line in lines:
+        report(NodeLog(line))
+    known = diagnose(lines)
+    if known is not None and known.refused:
+        engine.containers.stop(container_id, STOP_GRACE_S)
+        return GatewayStateError(known.brief, details=_evidence(lines), remedies=known.remedies)
+    details = "\n".join(part for part in (error.details, *lines[-3:]) if part)
+    remedies = (*(known.remedies if known else ()), "`openshell gateway logs` shows the whole log.")
+    brief = f"{error.brief}: {known.brief}" if known else error.brief
+    kind = WaitTimeoutError if isinstance(error, WaitTimeoutError) else GatewayUnhealthyError
+    return kind(brief, details=details, remedies=remedies)
+
+
+def _evidence(lines: Sequence[str]) -> str:
+    return next((line for line in reversed(lines) if "refused" in line), "")
+
+
+def last_log_lines(engine: Engine, container_id: str, count: int = _LOG_LINES) -> tuple[str, ...]:
+    """The last lines of the node's present life: earlier ones prove nothing."""
+    container = engine.containers.find(container_id)
+    if container is None:
+        return ()
+    since = _epoch(container.started_at)
+    return tuple(
+        line.decode(errors="replace")
+        for line in engine.containers.logs(container_id, tail=count, since=since)
+    )
+
+
+def _epoch(moment: str) -> float:
+    """Seconds since the epoch of an RFC 3339 moment with up to nine decimals; 0 if it is empty."""
+    if not moment:
+        return 0.0
+    whole = moment.partition(".")[0].rstrip("Z")
+    return datetime.fromisoformat(f"{whole}+00:00").timestamp()
+
+
+def wait_for_workloads(node: NodeExec, report: Reporter) -> None:
+    """Wait until the node's own workloads (DNS, storage) are available.
+
+    Raises:
+        GatewayUnhealthyError: One cannot become available; the gateway runs on.
+        WaitTimeoutError: Not all of them did in time.
+    """
+    with step(report, "Waiting for the node's workloads"):
+        wait_until(
+            lambda: observe_workloads(node),
+            lambda seen: all(one.ready >= one.wanted for one in seen),
+            patience=WORKLOADS_PATIENCE,
+            what="the node's own workloads",
+        )
+
+
+def save_records(
+    engine: Engine, store: Store, *, container_id: str, settled: Settled, readiness: Readiness
+) -> tuple[str, tuple[str, ...]]:
+    """Complete the record on the volume and this host's copies.
+
+    Returns:
+        The kubeconfig's path, and what the user should know.
+    """
+    node = ContainerNode(engine, container_id)
+    before = read_record(engine, container_id)
+    known = before if isinstance(before, GatewayRecord) else GatewayRecord(spec=settled.spec)
+    cluster_id = read_cluster_id(engine, container_id)
+    notices = []
+    if known.cluster_id and known.cluster_id != cluster_id:
+        notices.append("This is a new cluster: its authority is not the recorded one.")
+    uid = known.kube_system_uid if known.cluster_id == cluster_id else ""
+    record = replace(
+        known,
+        cluster_id=cluster_id,
+        kube_system_uid=uid or _kube_system_uid(node),
+        k3s_version=readiness.version or known.k3s_version,
+    )
+    if record != before:
+        write_record(node, record)
+    _save_host_record(engine, store, record)
+    return _save_kubeconfig(engine, store, container_id, settled.spec), tuple(notices)
+
+
+def _kube_system_uid(node: NodeExec) -> str:
+    done = node.run(
+        ["kubectl", "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"]
+    )
+    return done.stdout.decode().strip() if done.exit_status == 0 else ""
+
+
+def _save_host_record(engine: Engine, store: Store, record: GatewayRecord) -> None:
+    spec, port = record.spec, record.spec.api_port
+    before = store.records.find(spec.name)
+    retired = isinstance(before, HostRecord) and before.schema is None
+    endpoint, number = server_url(reachable(port.address), port.host_port), port.host_port
+    if isinstance(before, HostRecord) and retired:
+        endpoint, number = before.gateway_endpoint, before.gateway_port
+    after = HostRecord(
+        name=spec.name,
+        gateway_endpoint=endpoint,
+        is_remote=not engine.info().is_local,
+        gateway_port=number,
+        container_image=spec.image,
+        node_name=spec.node_name,
+        schema=None if retired else record.schema,
+        cluster_id=record.cluster_id,
+    )
+    if after != before:
+        store.records.write(after)
+    if store.active.find() is None:
+        store.active.select(spec.name)
+
+
+def _save_kubeconfig(engine: Engine, store: Store, container_id: str, spec: GatewaySpec) -> str:
+    file = engine.containers.get_file(container_id, NODE_KUBECONFIG)
+    if file is None or file.content is None:
+        raise EngineError(
+            f"The node has no kubeconfig at {NODE_KUBECONFIG} although it is ready",
+            remedies=["Look into `openshell gateway logs`."],
+        )
+    server = server_url(reachable(spec.api_port.address), spec.api_port.host_port)
+    content = build_kubeconfig(file.content, name=spec.name, server=server)
+    if store.kubeconfigs.find(spec.name) != content:
+        store.kubeconfigs.write(spec.name, content)
+    return str(store.kubeconfigs.path(spec.name))
+
+
+def reachable(address: str) -> str:
+    """An address that a client of this host can use: a port open to all is on loopback too."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address, address)  # noqa: S104 - compared
+
+
+def finish_adoption(engine: Engine, names: GatewayNames, seen: Seen, report: Reporter) -> None:
+    """Remove the container that was set aside, now that its successor is ready."""
+    if seen.aside is None and not seen.is_retired:
+        return
+    for container in engine.containers.list():
+        if container.name == names.aside(container.id) and not container.is_up:
+            with step(report, "Removing the container that was set aside"):
+                engine.containers.remove(container.id, volumes=True)

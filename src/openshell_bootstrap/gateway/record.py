@@ -1,0 +1,104 @@
+"""The gateway's record on its own data volume: what it is, so that a container can be rebuilt.
+
+The record lies beside k3s's folders, written with the container that it describes and completed
+once the cluster has said who it is. A record that cannot be read is :class:`Unknown`, which is
+not the same as none: none means that a retired release, or nobody, made this volume.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import msgspec
+
+from openshell_bootstrap.cluster.node_exec import NodeExec
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.errors import EngineError
+from openshell_bootstrap.models import DATA_PATH, FileEntry, GatewaySpec, Unknown
+
+RECORD_PATH = f"{DATA_PATH}/openshell/gateway.json"
+AUTHORITY_PATH = f"{DATA_PATH}/server/tls/server-ca.crt"
+SCHEMA = 1
+
+_SECRET = 0o600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewayRecord:
+    """What a data volume says of its gateway.
+
+    Attributes:
+        cluster_id: SHA-256 of the server authority's certificate: the cluster's identity.
+        kube_system_uid: UID of the namespace kube-system, once known.
+        k3s_version: The version that ran on the volume last, ``v1.35.3+k3s1``.
+        registries_digest: SHA-256 of the registries file it was given; it may hold passwords, so
+            it is told apart here, on the volume, and nowhere else.
+    """
+
+    spec: GatewaySpec
+    schema: int = SCHEMA
+    cluster_id: str = ""
+    kube_system_uid: str = ""
+    k3s_version: str = ""
+    registries_digest: str = ""
+
+    @property
+    def name(self) -> str:
+        """The gateway's name."""
+        return self.spec.name
+
+
+def encode_record(record: GatewayRecord) -> bytes:
+    """The record as it lies on the volume."""
+    return msgspec.json.format(msgspec.json.encode(record)) + b"\n"
+
+
+def decode_record(content: bytes) -> GatewayRecord | Unknown:
+    """Read a record, whoever wrote it."""
+    try:
+        record = msgspec.json.decode(content, type=GatewayRecord)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        return Unknown(f"{RECORD_PATH} on the volume cannot be read: {error}")
+    if record.schema > SCHEMA:
+        return Unknown(
+            f"{RECORD_PATH} on the volume has schema {record.schema}; "
+            f"this release knows {SCHEMA} at most: use the newer one"
+        )
+    return record
+
+
+def read_record(engine: Engine, container_id: str) -> GatewayRecord | Unknown | None:
+    """Read the record through a container that mounts the volume, running or not."""
+    try:
+        file = engine.containers.get_file(container_id, RECORD_PATH)
+    except EngineError as error:
+        return Unknown(error.brief)
+    if file is None or file.content is None:
+        return None
+    return decode_record(file.content)
+
+
+def record_entry(record: GatewayRecord) -> FileEntry:
+    """The record as a file to be put into a container that never started."""
+    return FileEntry(RECORD_PATH, encode_record(record), _SECRET)
+
+
+def write_record(node: NodeExec, record: GatewayRecord) -> None:
+    """Replace the record of a running node by rename, so that no reader meets half of it."""
+    script = 'umask 077; cat >"$1.new" && sync "$1.new" && mv "$1.new" "$1"'
+    done = node.run(["sh", "-c", script, "sh", RECORD_PATH], stdin=encode_record(record))
+    if done.exit_status:
+        raise EngineError(
+            "The gateway's record could not be written to its volume",
+            details=done.stderr.decode(errors="replace"),
+        )
+
+
+def read_cluster_id(engine: Engine, container_id: str) -> str:
+    """SHA-256 of the server authority's certificate; empty while there is none."""
+    file = engine.containers.get_file(container_id, AUTHORITY_PATH)
+    return "" if file is None else hashlib.sha256(file.content or b"").hexdigest()
+
+
+def spec_digest(spec: GatewaySpec) -> str:
+    """SHA-256 over all settings, in a fixed order. A setting is never a secret."""
+    return hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()

@@ -1,0 +1,32 @@
+"""Restart a gateway: stop in order, then start, under one hold of its lock."""
+
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.events import Notice, Reporter, silent
+from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.results import Started
+from openshell_bootstrap.gateway.start import Means, bring_up
+from openshell_bootstrap.gateway.stop import halt
+from openshell_bootstrap.store.host import Store
+
+
+def restart(
+    request: StartRequest,
+    *,
+    engine: Engine,
+    store: Store,
+    report: Reporter = silent,
+    host: Host | None = None,
+) -> Started:
+    """Stop the gateway, then bring it up as ``start`` would.
+
+    Raises:
+        GatewayNotFoundError: There is no gateway of that name.
+        BootstrapError: As ``stop`` and ``start`` raise.
+    """
+    with store.lock(engine.info().id, request.name) as held:
+        if held.notice:
+            report(Notice(held.notice))
+        halt(request.name, engine=engine, grace_s=request.grace_s, report=report)
+        means = Means(engine=engine, store=store, host=host or Host(), report=report)
+        return bring_up(request, means)

@@ -1,0 +1,192 @@
+"""Start a gateway: observe, plan, check, carry out, wait, clean up, record.
+
+Safe to repeat: what stands is kept. What this run cannot finish stays as it is for the next one,
+but for a first start that failed, which takes away what it made.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from openshell_bootstrap.cluster.kubeconfig import server_url
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.engine.node import ContainerNode
+from openshell_bootstrap.errors import BootstrapError
+from openshell_bootstrap.events import Notice, Reporter, silent, step
+from openshell_bootstrap.gateway import preflight
+from openshell_bootstrap.gateway.after_start import (
+    finish_adoption,
+    reachable,
+    save_records,
+    wait_for_node,
+    wait_for_workloads,
+)
+from openshell_bootstrap.gateway.carry_out import Acting, pull_image
+from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.node_versions import check_no_downgrade
+from openshell_bootstrap.gateway.observe import Seen, observe
+from openshell_bootstrap.gateway.plan import CreateNode, Pull, StartPlan
+from openshell_bootstrap.gateway.plan import plan_start as plan_steps
+from openshell_bootstrap.gateway.ports import api_port_candidates, choose_api_port
+from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.results import Planned, Started
+from openshell_bootstrap.gateway.settle import Settled, check_belongings, settle
+from openshell_bootstrap.gateway.stale_nodes import clean_stale_nodes
+from openshell_bootstrap.models import PublishedPort, Unknown
+from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
+from openshell_bootstrap.store.host import Store
+from openshell_bootstrap.store.metadata import HostRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What an operation works with."""
+
+    engine: Engine
+    store: Store
+    host: Host
+    report: Reporter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Everything decided, nothing done."""
+
+    seen: Seen
+    settled: Settled
+    plan: StartPlan
+
+
+def start(
+    request: StartRequest,
+    *,
+    engine: Engine,
+    store: Store,
+    report: Reporter = silent,
+    host: Host | None = None,
+) -> Started:
+    """Bring the gateway up and return once its node is ready and its workloads run.
+
+    Raises:
+        BootstrapError: With the exit code of its kind; nothing that is on a volume was removed.
+    """
+    with store.lock(engine.info().id, request.name) as held:
+        if held.notice:
+            report(Notice(held.notice))
+        means = Means(engine=engine, store=store, host=host or Host(), report=report)
+        return bring_up(request, means)
+
+
+def plan_start(
+    request: StartRequest, *, engine: Engine, store: Store, host: Host | None = None
+) -> Planned:
+    """What ``start`` would do. Nothing is changed.
+
+    Raises:
+        BootstrapError: ``start`` would refuse.
+    """
+    with store.lock(engine.info().id, request.name):
+        notices: list[str] = []
+
+        def note(event: object) -> None:
+            if isinstance(event, Notice):
+                notices.append(event.text)
+
+        means = Means(engine=engine, store=store, host=host or Host(), report=note)
+        ready = _prepare(request, means)
+    return Planned(
+        name=request.name,
+        actions=tuple(one.describe(ready.settled, ready.seen) for one in ready.plan.steps),
+        notices=(*ready.plan.notices, *notices),
+    )
+
+
+def bring_up(request: StartRequest, means: Means) -> Started:
+    """``start`` for a caller that holds the gateway's lock."""
+    engine, report = means.engine, means.report
+    ready = _prepare(request, means, may_pull=True)
+    for notice in ready.plan.notices:
+        report(Notice(notice))
+    spec, seen = ready.settled.spec, ready.seen
+    acting = Acting(engine=engine, request=request, spec=spec, seen=seen, report=report)
+    with _first_start_leaves_nothing(acting, is_first=not seen.exists):
+        for one in ready.plan.steps:
+            acting.do(one.action)
+            if isinstance(one.action, Pull):
+                check_no_downgrade(engine, ready.settled, seen)
+        container_id = acting.node_id or acting.seen.node_container_id
+        readiness = wait_for_node(engine, container_id, spec, request.timeout_s, report)
+    node = ContainerNode(engine, container_id)
+    cleaned = clean_stale_nodes(
+        node, node_name=spec.node_name, host_name=spec.node_name, report=report
+    )
+    wait_for_workloads(node, report)
+    kubeconfig, notices = save_records(
+        engine, means.store, container_id=container_id, settled=ready.settled, readiness=readiness
+    )
+    finish_adoption(engine, seen.names, seen, report)
+    return Started(
+        name=spec.name,
+        node_name=spec.node_name,
+        endpoint=server_url(reachable(spec.api_port.address), spec.api_port.host_port),
+        kubeconfig=kubeconfig,
+        image=spec.image,
+        actions=tuple(one.describe(ready.settled, seen) for one in ready.plan.steps),
+        cleaned=cleaned,
+        notices=(*ready.plan.notices, *notices),
+    )
+
+
+def _prepare(request: StartRequest, means: Means, *, may_pull: bool = False) -> Prepared:
+    """Observe, settle, plan and check."""
+    engine, host = means.engine, means.host
+    seen = _observe(request, means, may_pull=may_pull)
+
+    def choose_port() -> PublishedPort:
+        candidates = api_port_candidates(request.name, seen.host.ephemeral_ports)
+        local = seen.engine.is_local
+        return choose_api_port(
+            candidates, seen.others, host.port_holder if local else lambda _port: None
+        )
+
+    settled = settle(request, seen, default_image=DEFAULT_NODE_IMAGE, choose_port=choose_port)
+    present = engine.images.find(settled.spec.image) is not None
+    plan = plan_steps(request, settled, seen, image_present=present)
+    checks = preflight.Checks(
+        request=request, spec=settled.spec, seen=seen, plan=plan, image_present=present
+    )
+    preflight.check(checks, host=host, report=means.report)
+    if present and any(isinstance(one.action, CreateNode) for one in plan.steps):
+        check_no_downgrade(engine, settled, seen)
+    return Prepared(seen=seen, settled=settled, plan=plan)
+
+
+def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
+    """Look, and where the volume can only be opened by an image that is absent, pull it first."""
+    engine, host = means.engine, means.host
+    host_record = means.store.records.find(request.name)
+    recorded = host_record.container_image if isinstance(host_record, HostRecord) else None
+    images = [image for image in (request.image, recorded, DEFAULT_NODE_IMAGE) if image]
+    seen = observe(request.name, engine=engine, host=host, helper_images=images)
+    check_belongings(seen)
+    if not isinstance(seen.on_volume, Unknown) or not may_pull or request.pull == "never":
+        return seen
+    with step(means.report, f"Pulling {images[0]}"):
+        pull_image(engine, images[0], lambda _item, _done, _total: None)
+    return observe(request.name, engine=engine, host=host, helper_images=images)
+
+
+@contextmanager
+def _first_start_leaves_nothing(acting: Acting, *, is_first: bool) -> Iterator[None]:
+    """Take away what a failed first start made; an interrupted one stays for the next run."""
+    try:
+        yield
+    except BootstrapError as error:
+        if is_first:
+            try:
+                removed = acting.undo_first_start()
+            except BootstrapError as failed:
+                error.add_note(f"What this run made is still there: {failed.brief}")
+            else:
+                acting.report(Notice(f"Taken away again: {', '.join(removed) or 'nothing'}."))
+        raise

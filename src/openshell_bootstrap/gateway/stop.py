@@ -1,0 +1,86 @@
+"""Stop a gateway in order: pods get their grace, the datastore is closed, the volume stays."""
+
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.errors import GatewayNotFoundError
+from openshell_bootstrap.events import Notice, Reporter, silent
+from openshell_bootstrap.gateway.carry_out import stop_container
+from openshell_bootstrap.gateway.results import Stopped
+from openshell_bootstrap.gateway.settle import check_container
+from openshell_bootstrap.models import Container
+from openshell_bootstrap.names import GatewayNames, check_adopted_name
+from openshell_bootstrap.settings import STOP_GRACE_S
+from openshell_bootstrap.store.host import Store
+
+_KILLED = 137
+
+
+def stop(
+    name: str,
+    *,
+    engine: Engine,
+    store: Store,
+    grace_s: int = STOP_GRACE_S,
+    report: Reporter = silent,
+) -> Stopped:
+    """Stop the gateway and return once its container has ended. Fine if it does not run.
+
+    Raises:
+        GatewayNotFoundError: There is no gateway of that name.
+        GatewayExistsError: The container of that name is no gateway.
+    """
+    check_adopted_name(name)
+    info = engine.info()
+    with store.lock(info.id, name) as held:
+        if held.notice:
+            report(Notice(held.notice))
+        stopped = halt(name, engine=engine, grace_s=grace_s, report=report)
+    if not info.prunes_named_volumes:
+        return stopped
+    warning = (
+        f"This engine's `docker system prune --volumes` would take the volume "
+        f"{GatewayNames(name).volume} once its stopped container was pruned: prune without "
+        "`--volumes` here."
+    )
+    return Stopped(
+        name=name,
+        was_running=stopped.was_running,
+        exit_code=stopped.exit_code,
+        notices=(*stopped.notices, warning),
+    )
+
+
+def halt(name: str, *, engine: Engine, grace_s: int, report: Reporter) -> Stopped:
+    """``stop`` for a caller that holds the gateway's lock."""
+    names = GatewayNames(name)
+    container = engine.containers.find(names.container)
+    if container is None:
+        if engine.volumes.find(names.volume) is None:
+            raise not_found(name)
+        return Stopped(name=name, was_running=False, exit_code=0)
+    check_container(container, name)
+    if not container.is_up:
+        return Stopped(name=name, was_running=False, exit_code=container.exit_code)
+    ended = stop_container(engine, container, grace_s=grace_s, report=report)
+    return Stopped(
+        name=name, was_running=True, exit_code=ended.exit_code, notices=_notices(ended, grace_s)
+    )
+
+
+def not_found(name: str) -> GatewayNotFoundError:
+    """The error of a name that neither a container nor a volume bears."""
+    return GatewayNotFoundError(
+        f"There is no gateway {name!r}",
+        details=f"neither a container nor a volume {GatewayNames(name).container}",
+        remedies=["`openshell gateway list` shows the gateways that are there."],
+    )
+
+
+def _notices(ended: Container, grace_s: int) -> tuple[str, ...]:
+    if ended.exit_code == _KILLED:
+        return (
+            f"The node did not end within {grace_s} s and was killed; its datastore recovers by "
+            "itself at the next start. `--grace` gives it longer.",
+        )
+    if ended.exit_code:
+        return (f"The node ended with exit code {ended.exit_code}: see `openshell gateway logs`.",)
+    return ()
