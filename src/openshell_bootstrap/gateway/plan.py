@@ -257,6 +257,8 @@ def lost_network(seen: Seen, container: Container) -> str:
     present = {network.id for network in seen.networks}
     if not present:
         return f"the network {seen.names.network} is gone"
+    if not attached:
+        return "it is on no network"
     if not attached & present:
         return f"the network {seen.names.network} was made again since"
     return ""

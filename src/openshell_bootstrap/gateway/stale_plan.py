@@ -1,0 +1,152 @@
+"""Which nodes of a gateway's cluster are left over, and what is to become of what names them.
+
+Pure. A name is *departed* when nobody can be behind it: a node object other than the gateway's
+own whose lease did not move, or a name that volumes or pods bear though it has no node object (a
+clean-up was interrupted, or another tool removed the object).
+
+The order that the plan stands for: volumes are rebound first, then node objects go, then the pods
+bound to them. With the node object gone first, the provisioner would take the deletion of one of
+its volumes for done and leave the files behind. Claims and volumes are never deleted.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from openshell_bootstrap.cluster.nodes import Node, Pod
+from openshell_bootstrap.cluster.volumes import Claim, Volume, is_below_data
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The names that are the gateway's own.
+
+    Attributes:
+        node_name: The name that its node must have.
+        host_name: Its container's host name: the name of the node of an image that does not
+            know of node names. Never stale.
+    """
+
+    node_name: str
+    host_name: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Both."""
+        return frozenset({self.node_name, self.host_name})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """What one look at the cluster showed.
+
+    Attributes:
+        started_s: Epoch second of the start of the k3s that said so.
+        leases: When each node's lease was renewed last, by the node's name.
+    """
+
+    started_s: int
+    nodes: tuple[Node, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    leases: Mapping[str, datetime | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanUpPlan:
+    """What is to be done, in this order, and what is left alone.
+
+    Attributes:
+        rebind: Volumes to pin to the gateway's node.
+        nodes: Node objects to delete after that.
+        pods: Pods to delete after that.
+        reported: Sentences about what is left alone, and what to do.
+        held: Departed names of which something depends on the node object: it stays.
+    """
+
+    rebind: tuple[Volume, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[Pod, ...] = ()
+    reported: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
+
+    def without(self, names: Collection[str]) -> "CleanUpPlan":
+        """The plan without the removal of these nodes and of the pods bound to them."""
+        return replace(
+            self,
+            nodes=tuple(node for node in self.nodes if node.name not in names),
+            pods=tuple(pod for pod in self.pods if pod.node_name not in names),
+            held=self.held.union(names),
+        )
+
+
+def find_own_node(state: ClusterState, identity: Identity) -> Node | None:
+    """The gateway's own node, if it is freshly ready: nothing is done without it."""
+    for node in state.nodes:
+        if node.name == identity.node_name:
+            return node if node.ready == "True" and node.is_fresh(state.started_s) else None
+    return None
+
+
+def list_departed(state: ClusterState, identity: Identity) -> frozenset[str]:
+    """Names of nodes that may have departed: to be watched if they have a lease or an object."""
+    named = {node.name for node in state.nodes}
+    named.update(*(_names(state, volume) for volume in state.volumes))
+    named.update(pod.node_name for pod in state.pods)
+    return frozenset(named) - _own_names(state, identity) - {""}
+
+
+def list_suspects(state: ClusterState, identity: Identity) -> frozenset[str]:
+    """Those of the departed names behind which somebody may still live."""
+    known = {node.name for node in state.nodes} | state.leases.keys()
+    return list_departed(state, identity) & known
+
+
+def list_alive(before: ClusterState, after: ClusterState) -> frozenset[str]:
+    """Names whose lease was renewed between two looks."""
+    return frozenset(
+        name
+        for name, renewed in after.leases.items()
+        if renewed is not None and renewed != before.leases.get(name)
+    )
+
+
+def list_movable(state: ClusterState, departed: Collection[str]) -> tuple[Volume, ...]:
+    """Volumes that are to be rebound if their folders are where they should be."""
+    return tuple(
+        volume
+        for volume in state.volumes
+        if _is_pinned_to(state, volume, departed) and not _find_obstacle(state, volume)
+    )
+
+
+def plan_clean_up(
+    state: ClusterState,
+    identity: Identity,
+    departed: Collection[str],
+    folders: Mapping[str, str | None],
+) -> CleanUpPlan:
+    """Decide what becomes of nodes, volumes and pods.
+
+    Args:
+        state: What is there now. Unless it shows the own node freshly ready, nothing is planned.
+        identity: The gateway's own names.
+        departed: Names that were watched, or that nothing could be behind.
+        folders: Where the folders of :func:`list_movable` really are; None where there is none.
+    """
+    gone = frozenset(departed) - _own_names(state, identity)
+    if find_own_node(state, identity) is None or not gone:
+        return CleanUpPlan()
+    movable = list_movable(state, gone)
+    rebind = tuple(each for each in movable if is_below_data(f"{folders.get(each.path) or ''}/."))
+    held = frozenset[str]().union(
+        *(_names(state, each) for each in state.volumes if each.affinity.shape == "unknown")
+    )
+    plan = CleanUpPlan(
+        rebind=rebind,
+        nodes=tuple(each for each in state.nodes if each.name in gone and not each.is_terminating),
+        pods=tuple(pod for pod in state.pods if pod.node_name in gone),
+        reported=(*_report_volumes(state, gone, rebind), *_report_nodes(state, gone)),
+    )
+    return plan.without(held & gone)
