@@ -100,9 +100,9 @@ find_pods() {
     if is_pod_shim "$pid"; then
       shims="$shims$pid "
       # A shim works in the bundle folder of its pod's sandbox.
-      if read -r sandbox 2>/dev/null <"$process/cwd/init.pid" || [ -n "${sandbox:-}" ]; then
-        sandboxes="$sandboxes$sandbox "
-      fi
+      sandbox=''
+      read -r sandbox 2>/dev/null <"$process/cwd/init.pid" || :
+      sandboxes="$sandboxes$sandbox "
     fi
   done
   for pair in $parents; do
@@ -119,14 +119,18 @@ add_pod_process() {
   esac
 }
 
-# Sets `orphans`: processes called COMM whose parent has ended, so that they are this one's now.
+# find_orphans PATTERN: sets `orphans` to the processes so called whose parent has ended, so that
+# they are this one's now. Shims live on without a parent by design and hold none of k3s's files.
 find_orphans() {
   orphans=''
   for process in "$root"/proc/[0-9]*; do
     pid=${process##*/}
     read_process "$pid" || continue
-    if [ "$ppid" = "$$" ] && [ "$comm" = "$1" ]; then
-      orphans="$orphans $pid"
-    fi
+    [ "$ppid" = "$$" ] || continue
+    # shellcheck disable=SC2254 # a pattern
+    case $comm in
+      containerd-shim) ;;
+      $1) orphans="$orphans $pid" ;;
+    esac
   done
 }

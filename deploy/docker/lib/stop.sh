@@ -5,6 +5,9 @@
 # the rest, the store. Kubelet and containerd go first, or they would record a pod that ends on TERM
 # as completed, and a Job or a pod that restarts only on failure would never go on.
 
+k3s_grace_s=10
+pods_grace_s=30
+
 # stop_node STATUS
 stop_node() {
   trap : TERM INT # a second signal changes nothing
@@ -21,8 +24,8 @@ stop_node() {
 stop_k3s() {
   [ -n "$k3s_pid" ] || return 0
   send TERM "$k3s_pid"
-  if ! await_end 10 "$k3s_pid"; then
-    log 'k3s did not end within 10 s: killing it'
+  if ! await_end "$k3s_grace_s" "$k3s_pid"; then
+    log "k3s did not end within $k3s_grace_s s: killing it"
     send KILL "$k3s_pid"
     await_end 2 "$k3s_pid" || log 'k3s is still there: going on'
   fi
@@ -50,7 +53,9 @@ stop_pods() {
   done
   send TERM $catching
   send KILL $deaf
-  await_end 30 $catching $deaf || log "pods still running after 30 s are killed: $running"
+  if ! await_end "$pods_grace_s" $catching $deaf; then
+    log "pods still running after $pods_grace_s s are killed: $running"
+  fi
 }
 
 # The shims go last: they are the parents that reap.
@@ -64,13 +69,11 @@ end_remaining_pods() {
 # that reads one has another parent, and is no danger to it.
 find_store_holders() {
   holders=''
-  # shellcheck disable=SC2044 # names below /proc hold no blanks
-  for fd in $(find "$root"/proc/[0-9]*/fd -lname "$data/server/db/*" 2>/dev/null); do
-    pid=${fd#"$root"/proc/}
-    pid=${pid%%/*}
-    if read_process "$pid" && [ "$ppid" = "$$" ]; then
-      holders="$holders $pid"
-    fi
+  find_orphans '*'
+  for pid in $orphans; do
+    case $(ls -l "$root/proc/$pid/fd" 2>/dev/null || :) in
+      *" $data/server/db/"*) holders="$holders $pid" ;;
+    esac
   done
 }
 
