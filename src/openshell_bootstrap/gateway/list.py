@@ -1,7 +1,5 @@
 """Which gateways there are: what the engine holds, and what this host recorded."""
 
-from collections.abc import Iterable, Mapping
-
 from openshell_bootstrap.cluster.kubeconfig import server_url
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import ConfigError
@@ -71,26 +69,27 @@ def _row(
     active: bool,
 ) -> GatewayRow:
     known = record if isinstance(record, HostRecord) else None
+    endpoint = api_endpoint(container) if container else ""
+    image = container.image if container else ""
     return GatewayRow(
         name=name,
         active=active,
-        container="absent" if container is None else container.status,
-        endpoint=(api_endpoint(container) if container else "")
-        or (known.gateway_endpoint if known else ""),
-        image=container.image if container else (known and known.container_image) or "",
-        managed=_is_managed(_labels(container, volume), known),
+        container=container.status if container else "absent",
+        endpoint=endpoint or (known.gateway_endpoint if known else ""),
+        image=image or (known and known.container_image) or "",
+        managed=_is_managed(container, volume, known),
     )
 
 
-def _labels(container: Container | None, volume: Volume | None) -> Iterable[Mapping[str, str]]:
-    """A container speaks for itself; without one its volume does."""
-    return [found.labels for found in (container or volume,) if found is not None]
-
-
-def _is_managed(labels: Iterable[Mapping[str, str]], record: HostRecord | None) -> bool:
-    if any(LABEL_GATEWAY in found for found in labels):
+def _is_managed(
+    container: Container | None, volume: Volume | None, record: HostRecord | None
+) -> bool:
+    """A container speaks for itself. An adopted volume has no label: its record says so then."""
+    if container is not None:
+        return LABEL_GATEWAY in container.labels
+    if volume is not None and LABEL_GATEWAY in volume.labels:
         return True
-    return record is not None and record.schema is not None and not list(labels)
+    return record is not None and record.container_image is not None
 
 
 def _name_in(docker_name: str) -> str | None:

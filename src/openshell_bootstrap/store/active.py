@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 
 from openshell_bootstrap.errors import ConfigError
+from openshell_bootstrap.models import Unknown
 from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.store.files import ensure_private_folder, write_by_rename
 from openshell_bootstrap.store.paths import ConfigPaths
-
-_SELECT = "`openshell gateway select NAME` chooses another one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +15,11 @@ class ActiveGateway:
 
     paths: ConfigPaths
 
-    def find(self) -> str | None:
-        """The active gateway, or None if none was chosen.
+    def find(self) -> str | Unknown | None:
+        """The active gateway; None if none was chosen, Unknown if the file names no gateway.
 
-        Raises:
-            ConfigError: The file names no gateway. The default is not taken instead: a command
-                would then act on a gateway that nobody meant.
+        Unknown is not none: a command that took the default then would act on a gateway that
+        nobody meant.
         """
         path = self.paths.active
         try:
@@ -29,21 +27,13 @@ class ActiveGateway:
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            raise ConfigError(
-                f"{path}, which names the active gateway, cannot be read",
-                details=str(error),
-                remedies=["Name the gateway with --name."],
-            ) from error
+            return Unknown(f"{path} cannot be read: {error.strerror}")
         if not name:
             return None
         try:
             return check_adopted_name(name)
-        except ConfigError as error:
-            raise ConfigError(
-                f"{path} does not name a gateway",
-                details=f"It holds {name[:80]!r}.",
-                remedies=["Name the gateway with --name.", _SELECT],
-            ) from error
+        except ConfigError:
+            return Unknown(f"{path} does not name a gateway, it holds {name[:80]!r}")
 
     def select(self, name: str) -> None:
         """Make a gateway the active one.
