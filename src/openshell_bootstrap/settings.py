@@ -5,7 +5,8 @@ The only reader of the process environment.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from openshell_bootstrap.models import Patience
 
@@ -34,6 +35,23 @@ STOP_GRACE_S = 60
 
 
 @dataclass(frozen=True, slots=True)
+class DockerSettings:
+    """What the environment says of the Docker engine, in the ``docker`` command's own variables.
+
+    Attributes:
+        host: ``DOCKER_HOST``, an address such as ``unix:///var/run/docker.sock``; wins.
+        context: ``DOCKER_CONTEXT``, a name in the Docker configuration.
+        verifies_tls: ``DOCKER_TLS_VERIFY`` is not empty.
+        cert_path: ``DOCKER_CERT_PATH``, a folder with ca.pem, cert.pem and key.pem.
+    """
+
+    host: str = ""
+    context: str = ""
+    verifies_tls: bool = False
+    cert_path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the environment says.
 
@@ -42,12 +60,14 @@ class Settings:
         node_image: ``OPENSHELL_NODE_IMAGE``: the node image of a new gateway, or None.
         is_ci: ``CI`` is set and not ``false`` or ``0``.
         proxies: Proxy variables for the node, by upper-case name, cluster ranges kept out.
+        docker: Which engine is meant.
     """
 
     gateway: str | None
     node_image: str | None
     is_ci: bool
     proxies: Mapping[str, str]
+    docker: DockerSettings = field(default_factory=DockerSettings)
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -57,6 +77,17 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         node_image=environ.get("OPENSHELL_NODE_IMAGE") or None,
         is_ci=environ.get("CI", "").lower() not in {"", "0", "false"},
         proxies=_proxies(environ),
+        docker=_docker(environ),
+    )
+
+
+def _docker(environ: Mapping[str, str]) -> DockerSettings:
+    cert_path = environ.get("DOCKER_CERT_PATH")
+    return DockerSettings(
+        host=environ.get("DOCKER_HOST", ""),
+        context=environ.get("DOCKER_CONTEXT", ""),
+        verifies_tls=bool(environ.get("DOCKER_TLS_VERIFY")),
+        cert_path=Path(cert_path) if cert_path else None,
     )
 
 
@@ -69,5 +100,7 @@ def _proxies(environ: Mapping[str, str]) -> dict[str, str]:
     if not found.keys() & {"HTTP_PROXY", "HTTPS_PROXY"}:
         return {}
     given = [part.strip() for part in found.get("NO_PROXY", "").split(",") if part.strip()]
-    found["NO_PROXY"] = ",".join([*given, *(part for part in CLUSTER_NO_PROXY if part not in given)])
+    found["NO_PROXY"] = ",".join(
+        [*given, *(part for part in CLUSTER_NO_PROXY if part not in given)]
+    )
     return found

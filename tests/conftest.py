@@ -1,0 +1,7 @@
+"""Options, tiers and fixtures of all tests; what they do is told in tests/plugins."""
+
+pytest_plugins = (
+    "tests.plugins.tiers",
+    "tests.plugins.hermetic",
+    "tests.plugins.engine",
+)
