@@ -5,8 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig, server_url
+from openshell_bootstrap.cluster.kubectl import Kubectl
 from openshell_bootstrap.cluster.node_exec import NodeExec
-from openshell_bootstrap.cluster.workloads import observe_workloads
+from openshell_bootstrap.cluster.workloads import Workload, observe_workloads
 from openshell_bootstrap.diagnosis import diagnose
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
@@ -19,8 +20,14 @@ from openshell_bootstrap.errors import (
     WaitTimeoutError,
 )
 from openshell_bootstrap.events import NodeLog, Reporter, step
+from openshell_bootstrap.gateway.node_container import disabled_addons, k3s_command
 from openshell_bootstrap.gateway.observe import Seen
-from openshell_bootstrap.gateway.readiness import Readiness, failure, is_ready, observe_readiness
+from openshell_bootstrap.gateway.readiness import (
+    Readiness,
+    find_failure,
+    is_ready,
+    observe_readiness,
+)
 from openshell_bootstrap.gateway.record import (
     GatewayRecord,
     read_cluster_id,
@@ -37,6 +44,8 @@ from openshell_bootstrap.waits import wait_until
 
 NODE_KUBECONFIG = "/etc/rancher/k3s/k3s.yaml"
 _LOG_LINES = 20
+_ADDON_WORKLOADS = {"coredns": "coredns", "local-storage": "local-path-provisioner"}
+"""Workloads by the addon that brings them; of k3s's addons these two are on in a gateway."""
 
 
 def wait_for_node(
@@ -63,7 +72,7 @@ def wait_until_ready(
     return wait_until(
         lambda: observe_readiness(engine, container_id, node_name),
         is_ready,
-        failed=failure,
+        failed=find_failure,
         patience=Patience(timeout_s=timeout_s, interval_s=READY_PATIENCE.interval_s),
         what=f"the node {node_name}",
     )
@@ -96,35 +105,63 @@ def last_log_lines(engine: Engine, container_id: str, count: int = _LOG_LINES) -
     container = engine.containers.find(container_id)
     if container is None:
         return ()
-    since = _epoch(container.started_at)
+    since = parse_moment(container.started_at).timestamp() if container.started_at else 0.0
     return tuple(
         line.decode(errors="replace")
         for line in engine.containers.logs(container_id, tail=count, since=since)
     )
 
 
-def _epoch(moment: str) -> float:
-    """Seconds since the epoch of an RFC 3339 moment with up to nine decimals; 0 if it is empty."""
-    if not moment:
-        return 0.0
-    whole = moment.partition(".")[0].rstrip("Z")
-    return datetime.fromisoformat(f"{whole}+00:00").timestamp()
+def parse_moment(moment: str) -> datetime:
+    """The engine's RFC 3339 moment, UTC with up to nine decimals, to the microsecond."""
+    whole, _, decimals = moment.rstrip("Z").partition(".")
+    return datetime.fromisoformat(f"{whole}.{decimals[:6]:0<6}+00:00")
 
 
-def wait_for_workloads(node: NodeExec, report: Reporter) -> None:
+def wait_for_workloads(
+    node: NodeExec, spec: GatewaySpec, begun: datetime, report: Reporter
+) -> None:
     """Wait until the node's own workloads (DNS, storage) are available.
 
+    Args:
+        node: The gateway's node.
+        spec: Says which addons are off.
+        begun: When the node's container was started.
+        report: Told of the phase.
+
     Raises:
-        GatewayUnhealthyError: One cannot become available; the gateway runs on.
-        WaitTimeoutError: Not all of them did in time.
+        WaitTimeoutError: Not all of them became available in time; the gateway runs on.
     """
+    expected = expected_workloads(spec)
     with step(report, "Waiting for the node's workloads"):
         wait_until(
-            lambda: observe_workloads(node),
-            lambda seen: all(one.ready >= one.wanted for one in seen),
+            lambda: observe_workloads(Kubectl(node), begun),
+            lambda seen: missing_workloads(seen, expected) == (),
             patience=WORKLOADS_PATIENCE,
             what="the node's own workloads",
         )
+
+
+def begin_of_life(readiness: Readiness) -> datetime:
+    """When the node's container was started: no pod outlives it."""
+    if readiness.container is None:
+        raise GatewayUnhealthyError("The node's container is gone")
+    return parse_moment(readiness.container.started_at)
+
+
+def expected_workloads(spec: GatewaySpec) -> frozenset[str]:
+    """Workloads that k3s brings up for the addons that are not off.
+
+    On a new cluster they come some seconds after the API, so their absence proves nothing.
+    """
+    off = disabled_addons(k3s_command(spec))
+    return frozenset(name for addon, name in _ADDON_WORKLOADS.items() if addon not in off)
+
+
+def missing_workloads(seen: Sequence[Workload], expected: frozenset[str]) -> tuple[str, ...]:
+    """Names of workloads that are not there yet or not available."""
+    absent = expected - {one.name for one in seen}
+    return (*sorted(absent), *(one.name for one in seen if not one.is_available))
 
 
 def save_records(
@@ -147,7 +184,7 @@ def save_records(
         known,
         cluster_id=cluster_id,
         kube_system_uid=uid or _kube_system_uid(node),
-        k3s_version=readiness.version or known.k3s_version,
+        k3s_version=(readiness.node.version if readiness.node else "") or known.k3s_version,
     )
     if record != before:
         write_record(node, record)

@@ -198,11 +198,16 @@ def spec_of_retired(
             for key, value in container.environment.items()
             if key.upper() in PROXY_VARIABLES
         },
-        disabled_addons=_values(container.command, "--disable"),
+        disabled_addons=disabled_addons(container.command),
         tls_sans=tuple(
             san for san in _values(container.command, "--tls-san") if san not in _own_sans(name)
         ),
     )
+
+
+def disabled_addons(command: Iterable[str]) -> tuple[str, ...]:
+    """The addons that a ``k3s server`` command line turns off."""
+    return _values(command, "--disable")
 
 
 def _own_sans(name: str) -> Sequence[str]:

@@ -4,6 +4,7 @@
 something that nobody could say.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openshell_bootstrap.bundle import digest as bundle_digest
@@ -14,7 +15,7 @@ from openshell_bootstrap.gateway.record import spec_digest
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import PlannedAction
 from openshell_bootstrap.gateway.settle import Settled
-from openshell_bootstrap.models import Container
+from openshell_bootstrap.models import Container, Network
 from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_GATEWAY, LABEL_SPEC_DIGEST
 
 
@@ -181,7 +182,7 @@ def _of_running(
 ) -> tuple[list[Step], list[str]]:
     drift = describe_drift(settled, container)
     reason = ""
-    if lost := lost_network(seen, container):
+    if lost := lost_network(seen.networks, container):
         reason = lost
     elif request.recreate:
         reason = "; ".join(drift) or "it was asked for"
@@ -217,7 +218,7 @@ def _of_stopped(
     request: StartRequest, settled: Settled, seen: Seen, container: Container
 ) -> list[Step]:
     reasons = list(describe_drift(settled, container))
-    if lost := lost_network(seen, container):
+    if lost := lost_network(seen.networks, container):
         reasons.append(lost)
     if container.status in {"dead", "removing"}:
         reasons.append(f"the engine calls it {container.status}")
@@ -251,16 +252,16 @@ def describe_drift(settled: Settled, container: Container) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def lost_network(seen: Seen, container: Container) -> str:
+def lost_network(networks: Sequence[Network], container: Container) -> str:
     """Why the container's network is not the gateway's: Docker keeps its id, not its name."""
     attached = {one.network_id for one in container.attachments if one.network_id}
-    present = {network.id for network in seen.networks}
+    present = {network.id for network in networks}
     if not present:
-        return f"the network {seen.names.network} is gone"
+        return "its network is gone"
     if not attached:
         return "it is on no network"
     if not attached & present:
-        return f"the network {seen.names.network} was made again since"
+        return "its network was made again since"
     return ""
 
 

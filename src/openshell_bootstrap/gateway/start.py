@@ -4,17 +4,19 @@ Safe to repeat: what stands is kept. What this run cannot finish stays as it is 
 but for a first start that failed, which takes away what it made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from openshell_bootstrap.cluster.kubeconfig import server_url
+from openshell_bootstrap.cluster.nodes import Pod
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import BootstrapError
 from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway import preflight
 from openshell_bootstrap.gateway.after_start import (
+    begin_of_life,
     finish_adoption,
     reachable,
     save_records,
@@ -31,7 +33,8 @@ from openshell_bootstrap.gateway.ports import api_port_candidates, choose_api_po
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Planned, Started
 from openshell_bootstrap.gateway.settle import Settled, check_belongings, settle
-from openshell_bootstrap.gateway.stale_nodes import clean_stale_nodes
+from openshell_bootstrap.gateway.stale_nodes import KeepPods, clean_stale_nodes
+from openshell_bootstrap.gateway.stale_plan import Identity
 from openshell_bootstrap.models import PublishedPort, Unknown
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
 from openshell_bootstrap.store.host import Store
@@ -117,10 +120,11 @@ def bring_up(request: StartRequest, means: Means) -> Started:
         container_id = acting.node_id or acting.seen.node_container_id
         readiness = wait_for_node(engine, container_id, spec, request.timeout_s, report)
     node = ContainerNode(engine, container_id)
+    identity = Identity(node_name=spec.node_name, host_name=spec.node_name)
     cleaned = clean_stale_nodes(
-        node, node_name=spec.node_name, host_name=spec.node_name, report=report
+        node, identity, keep_pods=_keep_pods(spec.name, means), report=report
     )
-    wait_for_workloads(node, report)
+    wait_for_workloads(node, spec, begin_of_life(readiness), report)
     kubeconfig, notices = save_records(
         engine, means.store, container_id=container_id, settled=ready.settled, readiness=readiness
     )
@@ -174,6 +178,16 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
     with step(means.report, f"Pulling {images[0]}"):
         pull_image(engine, images[0], lambda _item, _done, _total: None)
     return observe(request.name, engine=engine, host=host, helper_images=images)
+
+
+def _keep_pods(name: str, means: Means) -> KeepPods:
+    """Save pods that nothing makes again, and say where."""
+
+    def keep(pods: Sequence[Pod]) -> None:
+        path = means.store.saved_pods.write(name, [pod.raw for pod in pods])
+        means.report(Notice(f"They are in {path}, for `kubectl create -f`."))
+
+    return keep
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Evidence:
         diagnosis: What the node's log says about a failure; empty where it says nothing known.
     """
 
-    container: Container | None | Unknown
+    container: Container | Unknown | None
     volume_present: bool = False
     recorded: bool = False
     lost_network: str = ""
@@ -92,7 +92,9 @@ def _of_running(seen: Evidence) -> Verdict:
     young = seen.age_s < seen.patience_s
     if isinstance(seen.node, Unknown):
         if young:
-            return _say("starting", "the Kubernetes API does not answer yet", "Wait, or start again")
+            return _say(
+                "starting", "the Kubernetes API does not answer yet", "Wait, or start again"
+            )
         return _unknown(seen.node.cause, _LOGS, _UNKNOWN_CLUSTER)
     if seen.node is None or not seen.node.ready:
         detail = seen.node.detail if seen.node else "the node is not registered"

@@ -14,6 +14,7 @@ from openshell_bootstrap.store.paths import (
     config_folder,
     user_locks_folder,
 )
+from openshell_bootstrap.store.saved_pods import SavedPods
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class Store:
     def kubeconfigs(self) -> Kubeconfigs:
         """The gateways' kubeconfigs."""
         return Kubeconfigs(ConfigPaths(self.config))
+
+    @property
+    def saved_pods(self) -> SavedPods:
+        """Pods that a clean-up had to delete for good."""
+        return SavedPods(ConfigPaths(self.config))
 
     def lock(self, engine_id: str, name: str) -> AbstractContextManager[Held]:
         """Hold the one lock of a gateway: not twice in one process either.

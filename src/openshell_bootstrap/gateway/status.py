@@ -1,0 +1,192 @@
+"""What a gateway is doing: read, never changed, without the lock."""
+
+import time
+
+from openshell_bootstrap.cluster.kubeconfig import server_url
+from openshell_bootstrap.cluster.kubectl import Kubectl
+from openshell_bootstrap.cluster.workloads import observe_workloads
+from openshell_bootstrap.diagnosis import diagnose
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.engine.node import ContainerNode
+from openshell_bootstrap.errors import BootstrapError, EngineError
+from openshell_bootstrap.gateway.after_start import (
+    expected_workloads,
+    last_log_lines,
+    parse_moment,
+    reachable,
+)
+from openshell_bootstrap.gateway.plan import describe_drift, lost_network
+from openshell_bootstrap.gateway.readiness import find_hindrance, observe_readiness
+from openshell_bootstrap.gateway.record import GatewayRecord, read_record
+from openshell_bootstrap.gateway.results import NodeStatus, Status, WorkloadStatus
+from openshell_bootstrap.gateway.settle import Settled, check_container
+from openshell_bootstrap.gateway.state import Evidence, judge
+from openshell_bootstrap.models import Container, GatewaySpec, Unknown
+from openshell_bootstrap.names import LABEL_GATEWAY, GatewayNames, check_adopted_name
+from openshell_bootstrap.settings import READY_PATIENCE
+from openshell_bootstrap.store.host import Store
+from openshell_bootstrap.store.metadata import HostRecord
+
+
+def status(name: str, *, engine: Engine, store: Store) -> Status:
+    """Look at a gateway as a whole; what cannot be seen is said to be unknown.
+
+    Raises:
+        ConfigError: No gateway can have that name.
+        GatewayExistsError: The container of that name is no gateway.
+    """
+    names = GatewayNames(check_adopted_name(name))
+    stored = store.records.find(name)
+    host = stored if isinstance(stored, HostRecord) else None
+    try:
+        return _look(names, host, engine)
+    except EngineError as error:
+        verdict = judge(Evidence(container=Unknown(error.brief), recorded=host is not None))
+        return Status(
+            name=name,
+            word=verdict.word,
+            cause=verdict.cause,
+            next_step=verdict.next_step,
+            exit_code=verdict.exit_code,
+            container="unknown",
+            container_name=names.container,
+            endpoint=(host and host.gateway_endpoint) or "",
+            volume=names.volume,
+            image=(host and host.container_image) or "",
+        )
+
+
+def _look(names: GatewayNames, host: HostRecord | None, engine: Engine) -> Status:
+    container = engine.containers.find(names.container)
+    volume = engine.volumes.find(names.volume)
+    networks = engine.networks.list_named(names.network)
+    record = None
+    if container is not None:
+        check_container(container, names.gateway)
+        record = read_record(engine, container.id)
+    spec = record.spec if isinstance(record, GatewayRecord) else None
+    running = container is not None and container.status == "running"
+    node = _node(engine, container, spec) if container and running else None
+    workloads = _workloads(engine, container, spec) if container and running else ()
+    verdict = judge(
+        Evidence(
+            container=container,
+            volume_present=volume is not None,
+            recorded=host is not None,
+            lost_network=lost_network(networks, container) if container and running else "",
+            age_s=_age_s(container),
+            patience_s=READY_PATIENCE.timeout_s,
+            node=node,
+            workloads=workloads,
+            diagnosis=_diagnosis(engine, container),
+        )
+    )
+    return Status(
+        name=names.gateway,
+        word=verdict.word,
+        cause=verdict.cause,
+        next_step=verdict.next_step,
+        exit_code=verdict.exit_code,
+        container=container.status if container else "absent",
+        container_name=names.container,
+        health=_health(container),
+        node=node if isinstance(node, NodeStatus) else None,
+        workloads=workloads if isinstance(workloads, tuple) else (),
+        endpoint=_endpoint(spec, host),
+        volume=names.volume,
+        volume_present=volume is not None,
+        network_present=bool(networks),
+        image=container.image if container else (host and host.container_image) or "",
+        drift=_drift(spec, container),
+        notices=_notices(record, container),
+    )
+
+
+def _node(
+    engine: Engine, container: Container, spec: GatewaySpec | None
+) -> NodeStatus | Unknown | None:
+    name = spec.node_name if spec else container.hostname
+    try:
+        seen = observe_readiness(engine, container.id, name)
+    except EngineError as error:
+        return Unknown(error.brief)
+    if isinstance(seen.nodes, Unknown):
+        return seen.nodes
+    foreign = tuple(node.name for node in seen.nodes if node.name != name)
+    own = seen.node
+    hindrance = find_hindrance(seen)
+    return NodeStatus(
+        name=name,
+        ready=not hindrance,
+        version=own.version if own else "",
+        address=own.address if own else "",
+        detail=hindrance,
+        foreign=foreign,
+    )
+
+
+def _workloads(
+    engine: Engine, container: Container, spec: GatewaySpec | None
+) -> tuple[WorkloadStatus, ...] | Unknown:
+    kubectl = Kubectl(ContainerNode(engine, container.id))
+    try:
+        seen = observe_workloads(kubectl, parse_moment(container.started_at))
+    except BootstrapError as error:
+        return Unknown(error.brief)
+    there = {one.name for one in seen}
+    expected = expected_workloads(spec) if spec else frozenset[str]()
+    return (
+        *(WorkloadStatus(name=name, ready=0, wanted=1) for name in sorted(expected - there)),
+        *(
+            WorkloadStatus(
+                name=one.name,
+                ready=one.ready,
+                wanted=one.ready + 1 if one.wanted is None else one.wanted,
+            )
+            for one in seen
+        ),
+    )
+
+
+def _age_s(container: Container | None) -> float:
+    if container is None or not container.started_at:
+        return 0
+    return time.time() - parse_moment(container.started_at).timestamp()
+
+
+def _diagnosis(engine: Engine, container: Container | None) -> str:
+    """What the log of a node that is not well means, where its signs are known."""
+    if container is None or container.status not in {"restarting", "exited", "running"}:
+        return ""
+    if container.status == "running" and container.health.status != "unhealthy":
+        return ""
+    known = diagnose(last_log_lines(engine, container.id))
+    return known.brief if known else ""
+
+
+def _health(container: Container | None) -> str:
+    if container is None or container.health.status == "none":
+        return ""
+    output = container.health.output.strip()
+    return f"{container.health.status}: {output}" if output else container.health.status
+
+
+def _endpoint(spec: GatewaySpec | None, host: HostRecord | None) -> str:
+    if spec is None:
+        return host.gateway_endpoint if host else ""
+    return server_url(reachable(spec.api_port.address), spec.api_port.host_port)
+
+
+def _drift(spec: GatewaySpec | None, container: Container | None) -> tuple[str, ...]:
+    if spec is None or container is None:
+        return ()
+    return describe_drift(Settled(spec=spec, base=spec), container)
+
+
+def _notices(record: object, container: Container | None) -> tuple[str, ...]:
+    notices = []
+    if isinstance(record, Unknown):
+        notices.append(f"{record.cause}.")
+    if container is not None and LABEL_GATEWAY not in container.labels:
+        notices.append("It was made by a retired release; `openshell gateway start` adopts it.")
+    return tuple(notices)
