@@ -6,9 +6,9 @@ set -eu
 
 root=${OPENSHELL_HEALTHCHECK_ROOT:-}
 
-# fail REASON
+# fail REASON: of several lines the last one says it (kubectl's first ones are a log).
 fail() {
-  printf 'unhealthy: %s\n' "$*"
+  printf 'unhealthy: %s\n' "$1$(printf '%s' "${2:-}" | tail -n 1)"
   exit 1
 }
 
@@ -22,14 +22,15 @@ if ! started=$(cat "$root/run/openshell/k3s-started" 2>/dev/null); then
 fi
 started=$(date -u -d "@$started" +%Y%m%d%H%M%S)
 
-name=${OPENSHELL_NODE_NAME:-$(cat "$root/proc/sys/kernel/hostname")}
+# k3s lower-cases a node's name.
+name=$(printf '%s' "${OPENSHELL_NODE_NAME:-$(cat "$root/proc/sys/kernel/hostname")}" | tr '[:upper:]' '[:lower:]')
 
 answer=$(timeout 5 kubectl get --raw=/readyz 2>&1) ||
-  fail "the Kubernetes API is not ready: $answer"
+  fail 'the Kubernetes API is not ready: ' "$answer"
 
 condition='{range .status.conditions[?(@.type=="Ready")]}{.status} {.lastHeartbeatTime} {.reason}{end}'
 answer=$(timeout 5 kubectl get node "$name" -o "jsonpath=$condition" 2>&1) ||
-  fail "node $name cannot be read: $answer"
+  fail "node $name cannot be read: " "$answer"
 read -r ready heartbeat reason <<ANSWER
 $answer
 ANSWER

@@ -61,7 +61,7 @@ class Node:
             shutil.copy(program, self.bin)
         self.write("proc/uptime", "1000.00 1000.00\n")
         self.write("proc/sys/kernel/hostname", "Box\n")
-        self.data.mkdir(parents=True)
+        (self.data / "openshell").mkdir(parents=True)  # made by lock_volume
 
     @property
     def bundle(self) -> Path:
@@ -126,7 +126,7 @@ class Life:
         self.journal = node.root / "journal"
         self.journal.touch()
         # PID 1 is the shell itself: what comes before it ends in exec.
-        inside = "ip link set lo up && ip route add default dev lo && exec \"$@\""
+        inside = 'ip link set lo up && ip route add default dev lo && exec "$@"'
         namespaces = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
         self.stderr = node.root / "stderr"
         with self.stderr.open("w") as stderr:
@@ -135,7 +135,7 @@ class Life:
                  *node.argv(f'{prepare}; main "$@"', *arguments)],
                 env=node.variables, stderr=stderr, stdout=stderr, stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        self.pid = wait_for(self._find_pid_1, "PID 1")
+        self.pid: int = wait_for(self._find_pid_1, "PID 1") or 0
 
     def _find_pid_1(self) -> int | None:
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
@@ -160,16 +160,19 @@ class Life:
 
     def processes(self) -> dict[int, Path]:
         """Host process id → /proc folder of everything in the namespace."""
-        namespace = os.readlink(f"/proc/{self.pid}/ns/pid")
+        namespace = Path(f"/proc/{self.pid}/ns/pid").readlink()
         found = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                if os.readlink(entry / "ns/pid") == namespace:
+                if (entry / "ns/pid").readlink() == namespace:
                     found[int(entry.name)] = entry
         return found
 
     def send(self, signal_number: int = signal.SIGTERM) -> None:
         os.kill(self.pid, signal_number)
+
+    def has_ended(self) -> bool:
+        return self.process.poll() is not None
 
     def end(self) -> int:
         """Exit status of PID 1."""

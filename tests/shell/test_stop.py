@@ -81,7 +81,11 @@ def test_k3s_is_started_again_with_its_pods_untouched(life: Start, node: Node) -
     run = life()
     run.await_line("started")
     first = (node.root / "run/openshell/k3s-started").stat().st_ino
-    pods = {pid for pid, entry in run.processes().items() if (entry / "comm").read_text() == "pod-process\n"}
+    pods = {
+        pid
+        for pid, entry in run.processes().items()
+        if (entry / "comm").read_text() == "pod-process\n"
+    }
     containerd = (node.root / "containerd.pid").read_text()
     [k3s] = [pid for pid, e in run.processes().items() if (e / "comm").read_text() == "k3s\n"]
     os.kill(k3s, signal.SIGKILL)

@@ -74,11 +74,11 @@ choose_manifests() {
   done
 }
 
-# install_manifest NAME: by rename; the folder is watched, and dot files are not read.
+# install_manifest NAME: by rename, since the folder is watched.
 install_manifest() {
-  cp "$bundle/manifests/$1" "$manifests/.$1"
-  chmod 0600 "$manifests/.$1"
-  mv "$manifests/.$1" "$manifests/$1"
+  cp "$bundle/manifests/$1" "$data/openshell/manifest.new"
+  chmod 0600 "$data/openshell/manifest.new"
+  mv "$data/openshell/manifest.new" "$manifests/$1"
 }
 
 # Recorded before the first file is put in place, so that a file of ours is never taken for the
