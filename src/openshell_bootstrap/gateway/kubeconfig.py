@@ -1,6 +1,5 @@
 """The gateway's kubeconfig: as bytes, and in the user's own file when the user asks."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from openshell_bootstrap.cluster import kubeconfig as entries
@@ -9,26 +8,12 @@ from openshell_bootstrap.errors import GatewayStateError
 from openshell_bootstrap.gateway.list import api_endpoint
 from openshell_bootstrap.gateway.node import get_container
 from openshell_bootstrap.gateway.node_container import API_PORT
+from openshell_bootstrap.gateway.results import Kubeconfig, KubeconfigChanged
 from openshell_bootstrap.names import GatewayNames, check_adopted_name
 from openshell_bootstrap.store.kubeconfigs import edit_user_kubeconfig
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeconfigChanged:
-    """What became of the user's own kubeconfig.
-
-    Attributes:
-        path: The file.
-        context: The gateway's context.
-        changed: False if it was as wanted already.
-    """
-
-    path: str
-    context: str
-    changed: bool
-
-
-def get_kubeconfig(name: str, *, engine: Engine, internal: bool = False) -> bytes:
+def get_kubeconfig(name: str, *, engine: Engine, internal: bool = False) -> Kubeconfig:
     """The gateway's kubeconfig, read from its node, which renews the credentials in it.
 
     Args:
@@ -51,7 +36,8 @@ def get_kubeconfig(name: str, *, engine: Engine, internal: bool = False) -> byte
             f"{API_PORT} are needed; the container is {container.status}.",
             remedies=[f"`openshell gateway start --name {name}` ends with one."],
         )
-    return entries.build_kubeconfig(file.content, name=name, server=server)
+    content = entries.build_kubeconfig(file.content, name=name, server=server)
+    return Kubeconfig(name=name, content=content.decode())
 
 
 def merge_kubeconfig(name: str, path: Path, *, engine: Engine, use: bool) -> KubeconfigChanged:
@@ -68,7 +54,7 @@ def merge_kubeconfig(name: str, path: Path, *, engine: Engine, use: bool) -> Kub
         LockedError: Another command is changing it.
         GatewayNotFoundError: There is no gateway of that name.
     """
-    content = get_kubeconfig(name, engine=engine)
+    content = get_kubeconfig(name, engine=engine).content.encode()
     changed = edit_user_kubeconfig(
         path, lambda present: entries.merge(present, content, name=name, use=use)
     )

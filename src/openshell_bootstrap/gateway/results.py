@@ -198,3 +198,47 @@ class Info:
     """SHA-256 of the cluster's server authority; empty before the first start."""
     k3s_version: str
     settings: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """The gateway that commands mean from now on when none is named."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kubeconfig:
+    """A gateway's kubeconfig. It holds administrator credentials."""
+
+    name: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeconfigChanged:
+    """What became of the user's own kubeconfig.
+
+    Attributes:
+        path: The file.
+        context: The gateway's context.
+        changed: False if it was as wanted already.
+    """
+
+    path: str
+    context: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    """Versions of this command and of what runs.
+
+    Attributes:
+        gateway: The gateway that was asked about; empty if none was.
+        k3s: The version that ran on its volume last; empty if nobody knows.
+    """
+
+    client: str
+    gateway: str = ""
+    k3s: str = ""

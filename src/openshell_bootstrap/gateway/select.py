@@ -1,19 +1,11 @@
 """Choose the gateway that commands mean when none is named."""
 
-from dataclasses import dataclass
-
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.gateway.list import list_gateways
+from openshell_bootstrap.gateway.results import Selected
 from openshell_bootstrap.gateway.stop import not_found
 from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.store.host import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selected:
-    """The gateway that is active now."""
-
-    name: str
 
 
 def select(name: str, *, engine: Engine, store: Store) -> Selected:
