@@ -14,9 +14,7 @@ class ContainerNode:
     engine: Engine
     container_id: str
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60
-    ) -> Completed:
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
         """Run a command to its end; raises as ``Containers.exec`` does."""
         return self.engine.containers.exec(
             self.container_id, argv, stdin=stdin, timeout_s=timeout_s

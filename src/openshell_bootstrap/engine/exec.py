@@ -1,0 +1,147 @@
+"""Commands in a container: to their end with their output, or wired to this terminal."""
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from openshell_bootstrap.engine.connection import Connection
+from openshell_bootstrap.engine.stream import STDERR, STDOUT, Duplex
+from openshell_bootstrap.engine.terminal import Terminal
+from openshell_bootstrap.engine.wire import ExecAnswer, IdAnswer, convert
+from openshell_bootstrap.errors import (
+    ContainerNotRunningError,
+    EngineUnavailableError,
+    NoSuchContainerError,
+    WaitTimeoutError,
+)
+from openshell_bootstrap.models import Completed, Patience
+from openshell_bootstrap.waits import wait_until
+
+STATUS_PATIENCE = Patience(timeout_s=10, interval_s=0.02)
+"""From the end of a command's output to its exit status: the engine closes the stream first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerExec:
+    """Runs commands in one container."""
+
+    connection: Connection
+    container_id: str
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes,
+        timeout_s: float,
+        environment: Mapping[str, str] | None,
+    ) -> Completed:
+        """Run one to its end. On a time-out it goes on in the container: exec has no kill."""
+        deadline = time.monotonic() + timeout_s
+        exec_id = self._create(argv, wants_input=bool(stdin), environment=environment)
+        output: dict[int, bytearray] = defaultdict(bytearray)
+        with (
+            self._doing(argv),
+            self._started(exec_id, tty=False) as duplex,
+            _feeding(duplex, stdin),
+        ):
+            duplex.channel.settimeout(timeout_s)
+            for source, body in duplex.frames():
+                output[source] += body
+                duplex.channel.settimeout(max(0.001, deadline - time.monotonic()))
+        return Completed(
+            argv=tuple(argv),
+            exit_status=self._exit_status(exec_id, argv),
+            stdout=bytes(output[STDOUT]),
+            stderr=bytes(output[STDERR]),
+        )
+
+    def attach(self, argv: Sequence[str], terminal: Terminal, *, tty: bool) -> int:
+        """Run one with this process's own streams; its exit status."""
+        exec_id = self._create(argv, wants_input=True, tty=tty)
+        with self._started(exec_id, tty=tty) as duplex, self._doing(argv):
+            duplex.channel.settimeout(None)
+            terminal.join(duplex, tty=tty, resize=lambda size: self._resize(exec_id, size))
+        return self._exit_status(exec_id, argv)
+
+    def _create(
+        self,
+        argv: Sequence[str],
+        *,
+        wants_input: bool,
+        tty: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> str:
+        with self._doing(argv):
+            answer = self.connection.api.exec_create(
+                self.container_id,
+                list(argv),
+                stdin=wants_input,
+                tty=tty,
+                environment=dict(environment or {}),
+            )
+            return convert(answer, IdAnswer).id
+
+    @contextmanager
+    def _started(self, exec_id: str, *, tty: bool) -> Iterator[Duplex]:
+        with self._doing([exec_id]):
+            response = self.connection.request(
+                "POST",
+                f"/exec/{exec_id}/start",
+                json={"Tty": tty, "Detach": False},
+                headers={"Connection": "Upgrade", "Upgrade": "tcp"},
+                stream=True,
+            )
+        duplex = Duplex.of(response)
+        try:
+            yield duplex
+        finally:
+            duplex.close()
+
+    def _exit_status(self, exec_id: str, argv: Sequence[str]) -> int:
+        def look() -> ExecAnswer:
+            with self._doing(argv):
+                return convert(self.connection.api.exec_inspect(exec_id), ExecAnswer)
+
+        try:
+            seen = wait_until(
+                look,
+                lambda answer: not answer.running,
+                patience=STATUS_PATIENCE,
+                what="the exit status of a command",
+            )
+        except WaitTimeoutError as error:
+            raise EngineUnavailableError(error.brief, error.details) from error
+        if seen.exit_code is None:
+            raise ContainerNotRunningError(f"The container ended before {argv[0]} did")
+        return seen.exit_code
+
+    def _resize(self, exec_id: str, size: tuple[int, int]) -> None:
+        columns, lines = size
+        with self._doing([exec_id]):
+            self.connection.api.exec_resize(exec_id, height=lines, width=columns)
+
+    @contextmanager
+    def _doing(self, argv: Sequence[str]) -> Iterator[None]:
+        what = f"run {argv[0]} in the container {self.container_id[:12]}"
+        with self.connection.doing(what, NoSuchContainerError):
+            yield
+
+
+@contextmanager
+def _feeding(duplex: Duplex, stdin: bytes) -> Iterator[None]:
+    """Send input while output is read: neither side may wait for the other's buffer."""
+
+    def feed() -> None:
+        duplex.send(stdin)
+        duplex.end_input()
+
+    feeder = threading.Thread(target=feed, daemon=True)
+    if stdin:
+        feeder.start()
+    yield
+    if stdin:
+        feeder.join()

@@ -1,0 +1,134 @@
+"""Files of a container, running, stopped or never started, by the engine's archive call."""
+
+import base64
+import posixpath
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import msgspec
+import requests
+from docker.errors import NotFound
+
+from openshell_bootstrap.engine import archive
+from openshell_bootstrap.engine.connection import Connection
+from openshell_bootstrap.engine.wire import PathAnswer
+from openshell_bootstrap.errors import EngineError, EngineUnavailableError, NoSuchContainerError
+from openshell_bootstrap.models import FileEntry
+
+MAX_FILE = 16 << 20
+MAX_FOLDER = 64 << 20
+MAX_LINKS = 8
+_TAR_OVERHEAD = 1 << 20
+_CHUNK = 1 << 20
+_STAT_HEADER = "X-Docker-Container-Path-Stat"
+
+_GO_FOLDER = 1 << 31
+_GO_LINK = 1 << 27
+_GO_OTHER = 1 << 26 | 1 << 25 | 1 << 24 | 1 << 21
+"""Bits of Go's ``fs.FileMode``: device, pipe, socket, character device."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerFiles:
+    """The files of one container. Mounts are seen as the container sees them."""
+
+    connection: Connection
+    container_id: str
+
+    def put(self, files: Sequence[FileEntry]) -> None:
+        """Write files in this order; a folder that is there keeps its mode and owner."""
+        absent = [file for file in files if file.content is not None or not self._has(file.path)]
+        body = archive.pack(absent, time.time())
+        with self._doing(f"write {len(files)} files into"):
+            self._archive("PUT", "/", data=body).close()
+
+    def file(self, path: str) -> FileEntry | None:
+        """One regular file, links followed."""
+        place = self._resolve(path)
+        if place is None or place[1].mode & (_GO_FOLDER | _GO_OTHER):
+            return None
+        entries = self._read(path, place, MAX_FILE)
+        return None if entries is None else entries[0]
+
+    def folder(self, path: str) -> Sequence[FileEntry] | None:
+        """A folder with all below it; links, devices and sockets are left out."""
+        place = self._resolve(path)
+        if place is None or not place[1].mode & _GO_FOLDER:
+            return None
+        return self._read(path, place, MAX_FOLDER)
+
+    def _has(self, path: str) -> bool:
+        return self._stat(path) is not None
+
+    def _resolve(self, path: str) -> tuple[str, PathAnswer] | None:
+        """Where a path leads and what is there; the engine follows links above it by itself."""
+        for _ in range(MAX_LINKS):
+            found = self._stat(path)
+            if found is None or not found.mode & _GO_LINK:
+                return None if found is None else (path, found)
+            path = posixpath.join(posixpath.dirname(path), found.link_target)
+        raise EngineError(f"Too many links lead from {path}")
+
+    def _stat(self, path: str) -> PathAnswer | None:
+        with self._doing(f"look at {path} in"):
+            try:
+                response = self._archive("HEAD", path)
+            except NotFound:
+                self._check_container()
+                return None
+            with response:
+                return _path_answer(response)
+
+    def _read(
+        self, asked: str, place: tuple[str, PathAnswer], limit: int
+    ) -> Sequence[FileEntry] | None:
+        path, seen = place
+        if not seen.mode & _GO_FOLDER and seen.size > limit:
+            raise _too_big(asked, limit)
+        with self._doing(f"read {asked} from"):
+            try:
+                response = self._archive("GET", path, stream=True)
+            except NotFound:
+                self._check_container()
+                return None
+            with response:
+                chunks = response.iter_content(_CHUNK)
+                data = archive.gather(chunks, limit + _TAR_OVERHEAD)
+        if data is None:
+            raise _too_big(asked, limit)
+        return list(archive.unpack(data, asked))
+
+    def _archive(
+        self, method: str, path: str, *, data: bytes | None = None, stream: bool = False
+    ) -> requests.Response:
+        place = f"/containers/{self.container_id}/archive"
+        return self.connection.request(
+            method, place, params={"path": path}, data=data, stream=stream
+        )
+
+    def _check_container(self) -> None:
+        """Tell a missing container from a missing path; a HEAD's answer has no words."""
+        self.connection.api.inspect_container(self.container_id)
+
+    @contextmanager
+    def _doing(self, what: str) -> Iterator[None]:
+        about = f"{what} the container {self.container_id[:12]}"
+        with self.connection.doing(about, NoSuchContainerError):
+            yield
+
+
+def _path_answer(response: requests.Response) -> PathAnswer:
+    try:
+        return msgspec.json.decode(
+            base64.b64decode(response.headers[_STAT_HEADER]), type=PathAnswer
+        )
+    except (KeyError, ValueError) as error:
+        raise EngineUnavailableError(
+            "The engine's answer about a file cannot be read", details=str(error)
+        ) from error
+
+
+def _too_big(path: str, limit: int) -> EngineError:
+    return EngineError(f"{path} in the container is bigger than {limit >> 20} MiB")

@@ -1,0 +1,95 @@
+"""This process's own standard streams, wired to a command elsewhere."""
+
+import os
+import select
+import signal
+import termios
+import threading
+import tty as raw_terminal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
+
+from openshell_bootstrap.engine.stream import STDERR, Duplex
+from openshell_bootstrap.errors import EngineError
+
+Resize = Callable[[tuple[int, int]], None]
+"""Told of columns and lines."""
+
+_CHUNK = 65536
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """File descriptors of standard input, output and error."""
+
+    stdin: int = 0
+    stdout: int = 1
+    stderr: int = 2
+
+    def join(self, duplex: Duplex, *, tty: bool, resize: Resize) -> None:
+        """Pass input on and write output until the command ends it."""
+        with self._raw(wanted=tty), self._resizing(resize, wanted=tty), self._feeding(duplex):
+            for source, chunk in duplex.chunks() if tty else duplex.frames():
+                _write(self.stderr if source == STDERR else self.stdout, chunk)
+
+    @contextmanager
+    def _feeding(self, duplex: Duplex) -> Iterator[None]:
+        """Pass input on from a thread that ends with the command, whatever input still holds."""
+        over, end = os.pipe()
+
+        def feed() -> None:
+            while self.stdin in select.select([self.stdin, over], [], [])[0]:
+                data = os.read(self.stdin, _CHUNK)
+                if not data:
+                    duplex.end_input()
+                    return
+                duplex.send(data)
+
+        feeder = threading.Thread(target=feed, daemon=True)
+        feeder.start()
+        try:
+            yield
+        finally:
+            os.close(end)
+            feeder.join()
+            os.close(over)
+
+    @contextmanager
+    def _raw(self, *, wanted: bool) -> Iterator[None]:
+        """No echo, no line editing, no signals from keys: those are the command's."""
+        if not (wanted and os.isatty(self.stdin)):
+            yield
+            return
+        before = termios.tcgetattr(self.stdin)
+        try:
+            raw_terminal.setraw(self.stdin)
+            yield
+        finally:
+            termios.tcsetattr(self.stdin, termios.TCSADRAIN, before)
+
+    @contextmanager
+    def _resizing(self, resize: Resize, *, wanted: bool) -> Iterator[None]:
+        """Pass on the terminal's size now and whenever it changes."""
+        if not (wanted and os.isatty(self.stdout)):
+            yield
+            return
+
+        def changed(_number: int = 0, _frame: FrameType | None = None) -> None:
+            # A command that ended meanwhile has no size any more.
+            with suppress(EngineError):
+                resize(os.get_terminal_size(self.stdout))
+
+        before = signal.signal(signal.SIGWINCH, changed)
+        try:
+            changed()
+            yield
+        finally:
+            signal.signal(signal.SIGWINCH, before)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
