@@ -30,6 +30,9 @@ WORKLOADS_PATIENCE = Patience(timeout_s=300, interval_s=0.25)
 EXEC_PATIENCE = Patience(timeout_s=45, interval_s=1)
 """How long a failing exec is tried again before the clean-up of stale nodes is put off."""
 
+LEASE_WATCH_S = 25.0
+"""How long another node's lease is watched; its kubelet, if it lives, renews it every 10 s."""
+
 STOP_GRACE_S = 60
 """From TERM to KILL when a node stops; its entrypoint needs at most about 45 s of it."""
 

@@ -62,14 +62,12 @@ class CleanUpPlan:
         nodes: Node objects to delete after that.
         pods: Pods to delete after that.
         reported: Sentences about what is left alone, and what to do.
-        held: Departed names of which something depends on the node object: it stays.
     """
 
     rebind: tuple[Volume, ...] = ()
     nodes: tuple[Node, ...] = ()
     pods: tuple[Pod, ...] = ()
     reported: tuple[str, ...] = ()
-    held: frozenset[str] = frozenset()
 
     def without(self, names: Collection[str]) -> "CleanUpPlan":
         """The plan without the removal of these nodes and of the pods bound to them."""
@@ -77,7 +75,6 @@ class CleanUpPlan:
             self,
             nodes=tuple(node for node in self.nodes if node.name not in names),
             pods=tuple(pod for pod in self.pods if pod.node_name not in names),
-            held=self.held.union(names),
         )
 
 
@@ -92,9 +89,15 @@ def find_own_node(state: ClusterState, identity: Identity) -> Node | None:
 def list_departed(state: ClusterState, identity: Identity) -> frozenset[str]:
     """Names of nodes that may have departed: to be watched if they have a lease or an object."""
     named = {node.name for node in state.nodes}
-    named.update(*(_names(state, volume) for volume in state.volumes))
+    named.update(*(list_nodes_of(state, volume) for volume in state.volumes))
     named.update(pod.node_name for pod in state.pods)
-    return frozenset(named) - _own_names(state, identity) - {""}
+    return frozenset(named) - identity.names - {""}
+
+
+def list_nodes_of(state: ClusterState, volume: Volume) -> frozenset[str]:
+    """Names of the nodes that a volume mentions, by name or by host-name label."""
+    by_hostname = {node.hostname: node.name for node in state.nodes}
+    return frozenset(by_hostname.get(name, name) for name in volume.affinity.names)
 
 
 def list_suspects(state: ClusterState, identity: Identity) -> frozenset[str]:
@@ -135,13 +138,13 @@ def plan_clean_up(
         departed: Names that were watched, or that nothing could be behind.
         folders: Where the folders of :func:`list_movable` really are; None where there is none.
     """
-    gone = frozenset(departed) - _own_names(state, identity)
+    gone = frozenset(departed) - identity.names
     if find_own_node(state, identity) is None or not gone:
         return CleanUpPlan()
     movable = list_movable(state, gone)
-    rebind = tuple(each for each in movable if is_below_data(f"{folders.get(each.path) or ''}/."))
+    rebind = tuple(each for each in movable if is_below_data(folders.get(each.path) or ""))
     held = frozenset[str]().union(
-        *(_names(state, each) for each in state.volumes if each.affinity.shape == "unknown")
+        *(list_nodes_of(state, each) for each in state.volumes if each.affinity.shape == "unknown")
     )
     plan = CleanUpPlan(
         rebind=rebind,
@@ -150,3 +153,54 @@ def plan_clean_up(
         reported=(*_report_volumes(state, gone, rebind), *_report_nodes(state, gone)),
     )
     return plan.without(held & gone)
+
+
+def _is_pinned_to(state: ClusterState, volume: Volume, departed: Collection[str]) -> bool:
+    return volume.affinity.shape == "pinned" and list_nodes_of(state, volume) <= frozenset(departed)
+
+
+def _find_obstacle(state: ClusterState, volume: Volume) -> str:
+    """Why a volume is not to be rebound, wherever its folder is; empty if nothing is against it."""
+    if volume.is_terminating:
+        return f"it is being deleted, and its files, if any, stay in {volume.path}"
+    if volume.kind == "other":
+        return "its data is not a folder of this node"
+    if not is_below_data(volume.path):
+        return f"its folder {volume.path!r} is not on the gateway's data volume"
+    alive = {claim.uid for claim in state.claims if not claim.is_terminating}
+    if volume.reclaim_policy == "Delete" and volume.claim and volume.claim_uid not in alive:
+        # A provisioner that finds the node again would at once erase the folder.
+        return (
+            f"its claim {volume.claim} is gone or being deleted, so that rebinding would erase "
+            f"{volume.path}; to keep the files, set the volume's reclaim policy to Retain and "
+            "start again"
+        )
+    return ""
+
+
+def _report_volumes(
+    state: ClusterState, gone: frozenset[str], rebind: Collection[Volume]
+) -> tuple[str, ...]:
+    sentences = []
+    for volume in state.volumes:
+        mentioned = ", ".join(sorted(list_nodes_of(state, volume) & gone))
+        if not mentioned or volume in rebind:
+            continue
+        if volume.affinity.shape == "unknown":
+            reason = "its node affinity has a shape that is not understood, so the node stays too"
+        elif not _is_pinned_to(state, volume, gone):
+            continue
+        else:
+            reason = _find_obstacle(state, volume) or (
+                f"its folder {volume.path} is not there; if it comes back, start again"
+            )
+        sentences.append(f"Volume {volume.name} is left on node {mentioned}: {reason}.")
+    return tuple(sentences)
+
+
+def _report_nodes(state: ClusterState, gone: frozenset[str]) -> tuple[str, ...]:
+    return tuple(
+        f"Node {node.name} is deleted already and waits for k3s to let it go; nothing to do."
+        for node in state.nodes
+        if node.name in gone and node.is_terminating
+    )
