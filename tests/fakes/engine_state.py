@@ -2,6 +2,7 @@
 
 import datetime as dt
 import hashlib
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -150,6 +151,7 @@ class State:
     stop_hooks: list[Hook] = field(default_factory=list)
     failures: list[_Failure] = field(default_factory=list)
     made: int = 0
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
     def fail(
         self,
@@ -166,14 +168,15 @@ class State:
     @contextmanager
     def call(self, method: str, *arguments: object) -> Iterator[None]:
         """Note a call and raise what is to be raised, before its effect or after it."""
-        self.calls.append((method, *arguments))
-        due = [one for one in self.failures if one.method in {method, "*"} and one.is_due()]
-        for one in due:
-            if not one.too_late:
+        with self.lock:
+            self.calls.append((method, *arguments))
+            due = [one for one in self.failures if one.method in {method, "*"} and one.is_due()]
+            for one in due:
+                if not one.too_late:
+                    raise one.error
+            yield
+            for one in due:
                 raise one.error
-        yield
-        for one in due:
-            raise one.error
 
     def new_id(self) -> str:
         """Sixty-four hexadecimal digits, as the engine's ids are."""

@@ -84,6 +84,7 @@ class FakeKube:
         is_up: The API server answers.
         alive: Names of nodes whose kubelet renews their lease.
         runs: Every command, in order.
+        refuses_deletion: Names of objects that an admission webhook will not let go.
         before: Called before the n-th command (from 0) with this node; may raise.
     """
 
@@ -94,6 +95,7 @@ class FakeKube:
     has_gate: bool = True
     is_up: bool = True
     alive: set[str] = field(default_factory=set)
+    refuses_deletion: set[str] = field(default_factory=set)
     runs: list[tuple[str, ...]] = field(default_factory=list)
     before: dict[int, Callable[["FakeKube"], None]] = field(default_factory=dict)
     version: int = 100
@@ -297,6 +299,9 @@ class FakeKube:
         stored = self.objects.get(key)
         if stored is None:
             return StatusError("NotFound", f"{what} not found").tell()
+        if name in self.refuses_deletion:
+            text = f'admission webhook "guard.example.com" denied the request: {what} stays'
+            return StatusError("Forbidden", text).tell()
         wanted = options["preconditions"]
         try:
             self._check(stored, wanted["uid"], wanted.get("resourceVersion", ""), what)

@@ -7,7 +7,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 HERMETIC = ("unit", "cli")
-ENGINE_FIXTURES = {"engine", "docker_client", "tiny_image"}
+ENGINE_FIXTURES = {"engine"}
 NODE_FIXTURES = {"node_image"}
 
 UNIT_TIMEOUT_S = 2
