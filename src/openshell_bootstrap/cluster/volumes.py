@@ -163,11 +163,9 @@ def parse_claims(resources: Sequence[Resource]) -> tuple[Claim, ...]:
 
 def is_below_data(path: str) -> bool:
     """Whether a path, as it is written, lies below the data volume's mount."""
-    return (
-        path.isprintable()
-        and posixpath.normpath(path) == path.rstrip("/")
-        and path.startswith(f"{DATA_PATH}/")
-    )
+    plain = posixpath.normpath(path)
+    is_plain = path.isprintable() and plain == path.rstrip("/")
+    return is_plain and plain.startswith(f"{DATA_PATH}/")
 
 
 def observe_folders(node: NodeExec, paths: Sequence[str]) -> dict[str, str | None]:
