@@ -1,5 +1,6 @@
 """Where things lie on the host. A name is checked before it becomes part of a path."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,5 +51,11 @@ def config_folder() -> Path:
 
 
 def user_locks_folder() -> Path:
-    """Where locks go that only this user sees: below ``$XDG_RUNTIME_DIR``."""
-    return Path(Unix("openshell").user_runtime_dir) / "locks"
+    """Where locks go that only this user sees: below ``$XDG_RUNTIME_DIR``.
+
+    Where that is not set the library says which other folder it takes; so does the lock, if it
+    comes to that.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return Path(Unix("openshell").user_runtime_dir) / "locks"
