@@ -131,14 +131,14 @@ class FakeKube:
 
     def _dispatch(self, argv: tuple[str, ...], stdin: str) -> Answer:
         match argv:
-            case ("sh", *_) | ("mkdir", *_):
+            case ("sh" | "mkdir" | "ln", *_):
                 return self._run_shell(argv, stdin)
             case ("kubectl", "get", timeout, "--raw", path) if timeout == REQUEST_TIMEOUT:
                 return self._get_raw(path)
             case ("kubectl", "get", *arguments):
                 return self._get(arguments)
             case ("kubectl", "create", "-f", "-"):
-                self._create(msgspec.json.decode(stdin))
+                self.add(*msgspec.json.decode(stdin)["items"])
                 return 0, "", ""
             case ("kubectl", "replace", timeout, "-f", "-", "-o", "name"):
                 assert timeout == REQUEST_TIMEOUT
@@ -157,8 +157,11 @@ class FakeKube:
                 return self._delete_all(stdin)
             case ("sh", "-c", script) if script == FOLDERS_SCRIPT:
                 return 0, "".join(f"{self.folders.get(p, '')}\n" for p in stdin.splitlines()), ""
-            case ("mkdir", "-p", path):
-                self.folders[path] = path
+            case ("mkdir", "-p", *paths):
+                self.folders.update({path: path for path in paths})
+                return 0, "", ""
+            case ("ln", "-s", target, path):
+                self.folders[path] = target
                 return 0, "", ""
             case _:
                 raise AssertionError(f"the node does not know this command: {argv}")
@@ -208,6 +211,10 @@ class FakeKube:
         meta["creationTimestamp"] = rfc3339(self.clock.now)
         self._bump(made)
         self.objects[key] = made
+        if key[0] == "PersistentVolumeClaim":
+            volume = self.objects.get(("PersistentVolume", "", made["spec"]["volumeName"]))
+            if volume and "claimRef" in volume["spec"]:
+                volume["spec"]["claimRef"]["uid"] = meta["uid"]
 
     def _bump(self, stored: Manifest) -> None:
         self.version += 1
@@ -253,6 +260,8 @@ class FakeKube:
         self.objects[key] = copy.deepcopy(item)
         if item != stored:
             self._bump(self.objects[key])
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+            del self.objects[key]
 
     @staticmethod
     def _check(stored: Manifest, uid: str, version: str, what: str) -> None:

@@ -117,7 +117,7 @@ def volume(
     kind: str = "local",
     policy: str = "Delete",
     node_affinity: Manifest | None = None,
-    claim_uid: str = "",
+    claim_uid: str | None = None,
 ) -> Manifest:
     """A volume as the local-path provisioner makes it, pinned to ``node_name`` if given."""
     made: Manifest = {
@@ -141,7 +141,7 @@ def volume(
     wanted = node_affinity or (hostname_in(node_name) if node_name else None)
     if wanted:
         made["spec"]["nodeAffinity"] = wanted
-    if claim_uid:
+    if claim_uid is not None:
         made["spec"]["claimRef"] = {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",

@@ -4,7 +4,7 @@ A workload's status tells of the last life of its node until controllers and kub
 up, so what counts here are pods whose containers run since this life began.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -51,7 +51,7 @@ class _Expression(msgspec.Struct, frozen=True):
                 return labels.get(self.key) not in (self.values or ())
             case "Exists":
                 return self.key in labels
-            case "DoesNotExist":
+            case _:  # DoesNotExist
                 return self.key not in labels
 
 
@@ -138,13 +138,6 @@ def parse_workloads(resources: Sequence[Resource], begun: datetime) -> tuple[Wor
         if each.kind == kind
     ]
     return tuple(sorted(found, key=lambda workload: workload.name))
-
-
-def list_unavailable(workloads: Sequence[Workload], expected: Collection[str]) -> tuple[str, ...]:
-    """Names of workloads that are not there yet or do not have their pods yet."""
-    missing = set(expected) - {workload.name for workload in workloads}
-    waiting = {workload.name for workload in workloads if not workload.is_available}
-    return tuple(sorted(missing | waiting))
 
 
 def _parse_workload(

@@ -7,11 +7,7 @@ import pytest
 
 from openshell_bootstrap.cluster.kubectl import Kubectl
 from openshell_bootstrap.cluster.objects import Resource
-from openshell_bootstrap.cluster.workloads import (
-    list_unavailable,
-    observe_workloads,
-    parse_workloads,
-)
+from openshell_bootstrap.cluster.workloads import observe_workloads, parse_workloads
 from openshell_bootstrap.errors import ClusterError
 from tests.fakes.kube import FakeKube
 from tests.fakes.kube_objects import rfc3339
@@ -102,13 +98,9 @@ def test_a_selector_of_an_unknown_kind_is_an_error():
         read(workload(selector=selector))
 
 
-def test_what_is_expected_and_not_there_is_not_available():
-    seen = read(workload("coredns"), workload("storage"), workload("agent", kind="DaemonSet"))
+def test_workloads_are_told_in_the_order_of_their_names():
+    seen = read(workload("storage"), workload("coredns"), workload("agent", kind="DaemonSet"))
     assert [each.name for each in seen] == ["agent", "coredns", "storage"]
-    seen = read(workload("coredns"), pod(), workload("storage"))
-    assert list_unavailable(seen, ["coredns"]) == ("storage",)
-    assert list_unavailable(seen, ["coredns", "dns"]) == ("dns", "storage")
-    assert list_unavailable(read(workload(), pod()), ["coredns"]) == ()
 
 
 def test_workloads_are_looked_at_in_one_command():
