@@ -64,6 +64,8 @@ class Settings:
         is_ci: ``CI`` is set and not ``false`` or ``0``.
         proxies: Proxy variables for the node, by upper-case name, cluster ranges kept out.
         docker: Which engine is meant.
+        kubeconfig: The user's own kubeconfig: the first path in ``KUBECONFIG``, or
+            ``~/.kube/config``.
     """
 
     gateway: str | None
@@ -71,6 +73,7 @@ class Settings:
     is_ci: bool
     proxies: Mapping[str, str]
     docker: DockerSettings = field(default_factory=DockerSettings)
+    kubeconfig: Path = Path(".kube/config")
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -81,7 +84,13 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         is_ci=environ.get("CI", "").lower() not in {"", "0", "false"},
         proxies=_proxies(environ),
         docker=_docker(environ),
+        kubeconfig=_kubeconfig(environ),
     )
+
+
+def _kubeconfig(environ: Mapping[str, str]) -> Path:
+    named = [path for path in environ.get("KUBECONFIG", "").split(os.pathsep) if path]
+    return Path(named[0]) if named else Path.home() / ".kube" / "config"
 
 
 def _docker(environ: Mapping[str, str]) -> DockerSettings:
