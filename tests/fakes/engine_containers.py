@@ -149,7 +149,7 @@ class FakeContainers:
     ) -> Iterator[bytes]:
         with self.state.call("containers.logs", self.state.label(container_id)):
             lines = [line for at, line in self.state.box(container_id).log if at >= since]
-            return iter(lines if tail is None else lines[len(lines) - min(tail, len(lines)) :])
+        yield from lines if tail is None else lines[max(0, len(lines) - tail) :]
 
     def put_files(self, container_id: str, files: Sequence[FileEntry]) -> None:
         paths = tuple(file.path for file in files)

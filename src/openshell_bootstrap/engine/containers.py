@@ -5,16 +5,20 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from docker.errors import NotFound
+from docker.errors import APIError, NotFound
 
-from openshell_bootstrap.engine import translate
+from openshell_bootstrap.engine import failures, translate
 from openshell_bootstrap.engine.connection import Connection
 from openshell_bootstrap.engine.exec import ContainerExec
 from openshell_bootstrap.engine.files import ContainerFiles
 from openshell_bootstrap.engine.terminal import Terminal
 from openshell_bootstrap.engine.wire import ContainerAnswer, IdAnswer, SummaryAnswer, convert
 from openshell_bootstrap.errors import NoSuchContainerError
-from openshell_bootstrap.models import Completed, Container, ContainerSpec, FileEntry
+from openshell_bootstrap.models import Completed, Container, ContainerSpec, FileEntry, Patience
+from openshell_bootstrap.waits import wait_until
+
+REMOVAL_PATIENCE = Patience(timeout_s=60, interval_s=0.1)
+"""For a removal that somebody else began: its name and volumes are taken until it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,15 @@ class DockerContainers:
                 self.connection.api.remove_container(container_id, v=volumes, force=force)
             except NotFound:
                 return
+            except APIError as error:
+                if not failures.is_removal_under_way(error):
+                    raise
+        wait_until(
+            lambda: self.find(container_id),
+            lambda found: found is None,
+            patience=REMOVAL_PATIENCE,
+            what=f"the removal of the container {container_id[:12]}",
+        )
 
     def logs(
         self, container_id: str, *, tail: int | None = None, follow: bool = False, since: float = 0

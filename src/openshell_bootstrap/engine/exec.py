@@ -41,7 +41,8 @@ class ContainerExec:
     ) -> Completed:
         """Run one to its end. On a time-out it goes on in the container: exec has no kill."""
         deadline = time.monotonic() + timeout_s
-        exec_id = self._create(argv, wants_input=bool(stdin), environment=environment)
+        command = self._counted(argv, len(stdin)) if stdin and self._cannot_half_close else argv
+        exec_id = self._create(command, wants_input=bool(stdin), environment=environment)
         output: dict[int, bytearray] = defaultdict(bytearray)
         with (
             self._doing(argv),
@@ -66,6 +67,17 @@ class ContainerExec:
             duplex.channel.settimeout(None)
             terminal.join(duplex, tty=tty, resize=lambda size: self._resize(exec_id, size))
         return self._exit_status(exec_id, argv)
+
+    @property
+    def _cannot_half_close(self) -> bool:
+        return self.connection.endpoint.tls is not None
+
+    def _counted(self, argv: Sequence[str], size: int) -> Sequence[str]:
+        """The command with the end of its input known beforehand.
+
+        Python's TLS can end a connection only in both directions, so the end cannot be told.
+        """
+        return ["sh", "-c", 'head -c "$0" | "$@"', str(size), *argv]
 
     def _create(
         self,
@@ -133,7 +145,14 @@ class ContainerExec:
 
 @contextmanager
 def _feeding(duplex: Duplex, stdin: bytes) -> Iterator[None]:
-    """Send input while output is read: neither side may wait for the other's buffer."""
+    """Send input while output is read: neither side may wait for the other's buffer.
+
+    Over TLS it is sent before: a TLS connection must not be used by two threads at once.
+    """
+    if duplex.is_tls:
+        duplex.send(stdin)
+        yield
+        return
 
     def feed() -> None:
         duplex.send(stdin)

@@ -109,9 +109,9 @@ def from_answer(status: int, answer: str, what: str, missing: type[EngineError])
     return EngineError(f"The engine could not {what}", details)
 
 
-def is_missing(error: BaseException) -> bool:
-    """Whether the engine said that there is no such thing."""
-    return isinstance(error, APIError) and error.status_code == NOT_FOUND
+def is_removal_under_way(error: APIError) -> bool:
+    """Whether the engine refused to remove a container because it is doing so already."""
+    return "is already in progress" in str(error.explanation)
 
 
 def _unreadable(endpoint: str, what: str, error: Exception) -> EngineUnavailableError:

@@ -1,6 +1,7 @@
 """The two-way stream that an exec runs over, and its frames."""
 
 import socket
+import ssl
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
@@ -46,6 +47,11 @@ class Duplex:
         ssh_channel = getattr(reader, "channel", None)
         return cls(response, reader, ssh_channel or reader.raw._sock)  # noqa: SLF001
 
+    @property
+    def is_tls(self) -> bool:
+        """It is encrypted, so that it can be ended in both directions only."""
+        return isinstance(self.channel, ssl.SSLSocket)
+
     def frames(self) -> Iterator[tuple[int, bytes]]:
         """Output as it comes, told apart by ``STDOUT`` and ``STDERR``, to its end.
 
@@ -68,7 +74,9 @@ class Duplex:
             self.channel.sendall(data)
 
     def end_input(self) -> None:
-        """Tell the command that there is no more input, and go on reading."""
+        """Tell the command that there is no more input, and go on reading. Not over TLS."""
+        if self.is_tls:
+            return
         with suppress(OSError):
             if isinstance(self.channel, socket.socket):
                 self.channel.shutdown(socket.SHUT_WR)
