@@ -15,6 +15,9 @@ DEFAULT_GATEWAY = "openshell"
 MAX_GATEWAY_NAME = 53
 """``openshell-`` and the name must fit into a DNS label of 63 characters: the node's name."""
 
+MAX_ADOPTED_NAME = 200
+"""The longest name from which a volume of the gateway can be made; a file name has 255 at most."""
+
 MAX_DNS_LABEL = 63
 
 LABEL_GATEWAY = "openshell.ai/gateway"
@@ -32,6 +35,7 @@ NODE_NAME_ENV = "OPENSHELL_NODE_NAME"
 
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _ADOPTED = re.compile(r"[A-Za-z0-9._-]+")
+_SUFFIX = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,12 @@ def check_adopted_name(name: str) -> str:
     Raises:
         ConfigError: It holds other characters, or could be taken for a path.
     """
-    if _ADOPTED.fullmatch(name) and name not in {".", ".."} and not name.startswith("-"):
+    if (
+        _ADOPTED.fullmatch(name)
+        and name not in {".", ".."}
+        and not name.startswith("-")
+        and len(name) <= MAX_ADOPTED_NAME
+    ):
         return name
     raise ConfigError(
         f"{name!r} cannot be a gateway's name",
@@ -118,7 +127,7 @@ def node_name(gateway: str, taken: Collection[str] = ()) -> str:
     New names map one to one. An adopted name may not: it is lower-cased, other characters become
     one ``-``, the ends are trimmed and nothing becomes ``gateway``, as the retired releases did;
     where that is too long or another gateway's, eight hexadecimal digits of the name's SHA-256
-    tell it apart.
+    tell it apart: the first eight, or the next where somebody has those too.
 
     Args:
         gateway: The gateway's name.
@@ -130,5 +139,12 @@ def node_name(gateway: str, taken: Collection[str] = ()) -> str:
     plain = f"openshell-{stem}"
     if len(plain) <= MAX_DNS_LABEL and plain not in taken:
         return plain
-    digest = hashlib.sha256(gateway.encode()).hexdigest()[:8]
-    return f"{plain[: MAX_DNS_LABEL - 9].rstrip('-')}-{digest}"
+    digest = hashlib.sha256(gateway.encode()).hexdigest()
+    cut = plain[: MAX_DNS_LABEL - _SUFFIX - 1].rstrip("-")
+    told_apart = (f"{cut}-{digest[at : at + _SUFFIX]}" for at in range(0, len(digest), _SUFFIX))
+    return next(name for name in told_apart if name not in taken)
+
+
+def is_node_name(text: str) -> bool:
+    """Whether a node, and with it a container's host, can be called so."""
+    return bool(_LABEL.fullmatch(text)) and len(text) <= MAX_DNS_LABEL

@@ -19,7 +19,7 @@ from openshell_bootstrap.errors import (
     WaitFailedError,
     WaitTimeoutError,
 )
-from openshell_bootstrap.events import NodeLog, Reporter, step
+from openshell_bootstrap.events import NodeLog, Notice, Reporter, step
 from openshell_bootstrap.gateway.node_container import disabled_addons, k3s_command
 from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.gateway.readiness import (
@@ -35,7 +35,7 @@ from openshell_bootstrap.gateway.record import (
     write_record,
 )
 from openshell_bootstrap.gateway.settle import Settled
-from openshell_bootstrap.models import GatewaySpec, Patience
+from openshell_bootstrap.models import Container, GatewaySpec, Patience
 from openshell_bootstrap.names import GatewayNames
 from openshell_bootstrap.settings import READY_PATIENCE, STOP_GRACE_S, WORKLOADS_PATIENCE
 from openshell_bootstrap.store.host import Store
@@ -58,11 +58,14 @@ def wait_for_node(
         GatewayUnhealthyError: It ended, or cannot become ready.
         WaitTimeoutError: It did not become ready in time; it still runs.
     """
+    begun = engine.containers.find(container_id)
     with step(report, "Waiting for the node"):
         try:
             return wait_until_ready(engine, container_id, spec.node_name, timeout_s)
         except (WaitFailedError, WaitTimeoutError) as error:
-            raise _explain(engine, container_id, error, report) from error
+            # The engine may have started it again since: its own log begins where we began.
+            lines = () if begun is None else last_log_lines(engine, begun)
+            raise _explain(engine, container_id, error, lines, report) from error
 
 
 def wait_until_ready(
@@ -79,10 +82,13 @@ def wait_until_ready(
 
 
 def _explain(
-    engine: Engine, container_id: str, error: BootstrapError, report: Reporter
+    engine: Engine,
+    container_id: str,
+    error: BootstrapError,
+    lines: Sequence[str],
+    report: Reporter,
 ) -> BootstrapError:
     """Show the node's last lines and say what they mean; stop a node that refuses."""
-    lines = last_log_lines(engine, container_id)
     for line in lines:
         report(NodeLog(line))
     known = diagnose(lines)
@@ -97,18 +103,17 @@ def _explain(
 
 
 def _evidence(lines: Sequence[str]) -> str:
-    return next((line for line in reversed(lines) if "refused" in line), "")
+    return next((line for line in reversed(lines) if "openshell: refused:" in line), "")
 
 
-def last_log_lines(engine: Engine, container_id: str, count: int = _LOG_LINES) -> tuple[str, ...]:
-    """The last lines of the node's present life: earlier ones prove nothing."""
-    container = engine.containers.find(container_id)
-    if container is None:
-        return ()
+def last_log_lines(
+    engine: Engine, container: Container, count: int = _LOG_LINES
+) -> tuple[str, ...]:
+    """The last lines since the container's start that was seen: earlier ones prove nothing."""
     since = parse_moment(container.started_at).timestamp() if container.started_at else 0.0
     return tuple(
         line.decode(errors="replace")
-        for line in engine.containers.logs(container_id, tail=count, since=since)
+        for line in engine.containers.logs(container.id, tail=count, since=since)
     )
 
 
@@ -130,16 +135,22 @@ def wait_for_workloads(
         report: Told of the phase.
 
     Raises:
-        WaitTimeoutError: Not all of them became available in time; the gateway runs on.
+        WaitTimeoutError: Not all of them became available in time; the gateway runs on. That
+            the engine let nobody look is only reported: the node was seen ready before.
     """
     expected = expected_workloads(spec)
     with step(report, "Waiting for the node's workloads"):
-        wait_until(
-            lambda: observe_workloads(Kubectl(node), begun),
-            lambda seen: missing_workloads(seen, expected) == (),
-            patience=WORKLOADS_PATIENCE,
-            what="the node's own workloads",
-        )
+        try:
+            wait_until(
+                lambda: observe_workloads(Kubectl(node), begun),
+                lambda seen: missing_workloads(seen, expected) == (),
+                patience=WORKLOADS_PATIENCE,
+                what="the node's own workloads",
+            )
+        except WaitTimeoutError as error:
+            if not isinstance(error.__cause__, EngineError):
+                raise
+            report(Notice(f"The node's workloads could not be seen: {error.__cause__.brief}."))
 
 
 def begin_of_life(readiness: Readiness) -> datetime:
@@ -176,9 +187,14 @@ def save_records(
     before = read_record(engine, container_id)
     known = before if isinstance(before, GatewayRecord) else GatewayRecord(spec=settled.spec)
     cluster_id = read_cluster_id(engine, container_id)
+    host = store.records.find(settled.spec.name)
+    expected = known.cluster_id or (isinstance(host, HostRecord) and host.cluster_id) or cluster_id
     notices = []
-    if known.cluster_id and known.cluster_id != cluster_id:
-        notices.append("This is a new cluster: its authority is not the recorded one.")
+    if expected != cluster_id:
+        notices.append(
+            "This is a new cluster: its authority is not the recorded one, so what the old one "
+            "held is not in it."
+        )
     uid = known.kube_system_uid if known.cluster_id == cluster_id else ""
     record = replace(
         known,
@@ -187,15 +203,22 @@ def save_records(
         k3s_version=(readiness.node.version if readiness.node else "") or known.k3s_version,
     )
     if record != before:
-        write_record(node, record)
+        try:
+            write_record(node, record)
+        except EngineError as error:
+            notices.append(f"{error.brief}; the next start completes it.")
     _save_host_record(engine, store, record)
     return _save_kubeconfig(engine, store, container_id, settled.spec), tuple(notices)
 
 
 def _kube_system_uid(node: NodeExec) -> str:
-    done = node.run(
-        ["kubectl", "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"]
-    )
+    """Empty where nobody could say: the next start asks again."""
+    try:
+        done = node.run(
+            ["kubectl", "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"]
+        )
+    except EngineError:
+        return ""
     return done.stdout.decode().strip() if done.exit_status == 0 else ""
 
 

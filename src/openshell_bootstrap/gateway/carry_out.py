@@ -48,7 +48,7 @@ from openshell_bootstrap.gateway.preflight import image_absent
 from openshell_bootstrap.gateway.record import GatewayRecord, record_entry
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import Container, FileEntry, GatewaySpec
-from openshell_bootstrap.names import LABEL_ROLE
+from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE
 
 
 @dataclass(slots=True)
@@ -60,10 +60,10 @@ class Acting:
     spec: GatewaySpec
     seen: Seen
     report: Reporter
+    generation: str = field(default_factory=lambda: secrets.token_hex(4))
     made_volume: bool = False
     made_network_id: str = ""
     node_id: str = ""
-    started_node: bool = False
     identity: tuple[FileEntry, ...] = field(default_factory=tuple)
 
     def do(self, action: Action) -> None:  # noqa: C901 - one line per action
@@ -101,16 +101,23 @@ class Acting:
 
     def _make_network(self) -> None:
         names = self.seen.names
-        with suppress(NameConflictError):  # another command was faster: the network is there
-            self.made_network_id = self.engine.networks.create(
+        try:
+            made = self.engine.networks.create(
                 names.network, object_labels(names.gateway, "network")
             )
+        except NameConflictError:  # a command on another host was faster: the network is there
+            return
+        first = min(network.id for network in self.engine.networks.list_named(names.network))
+        if first == made:
+            self.made_network_id = made
+        else:  # it made its own at the same moment; whoever has the greater id gives way
+            self.engine.networks.remove(made)
 
     def _make_volume(self) -> None:
         names = self.seen.names
         if self.engine.volumes.find(names.volume) is None:
+            self.made_volume = True  # also if the engine's answer gets lost
             self.engine.volumes.create(names.volume, object_labels(names.gateway, "data"))
-            self.made_volume = True
 
     def _set_aside(self, container: Container) -> None:
         self.identity = read_retired_identity(self.engine, container)
@@ -119,15 +126,15 @@ class Acting:
 
     def _create(self) -> None:
         names, spec = self.seen.names, self.spec
-        generation = secrets.token_hex(4)
         with step(self.report, "Preparing the node"):
-            for mount in scratch_mounts(names, generation):
+            remove_leftover_scratch(self.engine, spec.name)
+            for mount in scratch_mounts(names, self.generation):
                 self.engine.volumes.create(mount.source, object_labels(spec.name, "scratch"))
             self.node_id = self.engine.containers.create(
                 build_container(
                     spec,
                     self.seen.engine,
-                    generation=generation,
+                    generation=self.generation,
                     has_modules=self.seen.host.has_modules,
                 )
             )
@@ -137,9 +144,10 @@ class Acting:
         """What the new container gets, the entrypoint last of all."""
         on_volume = self.seen.on_volume
         known = on_volume if isinstance(on_volume, OnVolume) else OnVolume()
-        registries = self.request.registries or known.registries
+        given = self.request.registries
+        registries = known.registries if given is None else given
         record = self._record(known, registries)
-        kept = [FileEntry(KEPT_REGISTRIES, registries, 0o600)] if registries else []
+        kept = [] if registries is None else [FileEntry(KEPT_REGISTRIES, registries, 0o600)]
         identity = () if known.has_password else self._identity()
         files = bundle.files(token=self.request.token, registries=registries)
         return (record_entry(record), *kept, *identity, *files)
@@ -151,7 +159,7 @@ class Acting:
 
     def _record(self, known: OnVolume, registries: bytes | None) -> GatewayRecord:
         before = known.record if isinstance(known.record, GatewayRecord) else None
-        digest = hashlib.sha256(registries).hexdigest() if registries else ""
+        digest = "" if registries is None else hashlib.sha256(registries).hexdigest()
         if before is None:
             return GatewayRecord(spec=self.spec, registries_digest=digest)
         return GatewayRecord(
@@ -166,7 +174,6 @@ class Acting:
         self.node_id = self.node_id or self._present().id
         with step(self.report, "Starting the node"):
             self.engine.containers.start(self.node_id)
-        self.started_node = True
 
     def _present(self) -> Container:
         if self.seen.container is None:
@@ -176,24 +183,32 @@ class Acting:
     def undo_first_start(self) -> tuple[str, ...]:
         """Remove what this run made of a gateway that never came up; says what it removed.
 
-        The data volume goes only if this run made it and the node was never started: then it
-        holds nothing but our own record.
+        The data volume goes only if this run made it and the engine says that no node was ever
+        started on it: then it holds nothing but our own record.
         """
         removed = []
-        if self.node_id:
-            made = self.engine.containers.find(self.node_id)
-            if made is not None:
-                if made.is_up:
-                    self.engine.containers.stop(made.id, self.request.grace_s)
-                remove_container(self.engine, self.spec.name, made)
-                removed.append(f"container {made.name}")
-        if self.made_volume and not self.started_node:
+        made = self._find_made()
+        if made is not None:
+            if made.is_up:
+                self.engine.containers.stop(made.id, self.request.grace_s)
+            remove_container(self.engine, self.spec.name, made)
+            removed.append(f"container {made.name}")
+        remove_leftover_scratch(self.engine, self.spec.name)
+        never_ran = not made.has_started if made is not None else not self.node_id
+        if self.made_volume and never_ran:
             self.engine.volumes.remove(self.seen.names.volume)
             removed.append(f"volume {self.seen.names.volume}")
         if self.made_network_id:
             self.engine.networks.remove(self.made_network_id)
             removed.append(f"network {self.seen.names.network}")
         return tuple(removed)
+
+    def _find_made(self) -> Container | None:
+        """The container that this run made, known by its scratch volumes, answer lost or not."""
+        found = self.engine.containers.find(self.seen.names.container)
+        own = {mount.source for mount in scratch_mounts(self.seen.names, self.generation)}
+        is_own = found is not None and any(mount.source in own for mount in found.mounts)
+        return found if is_own else None
 
 
 def pull_image(engine: Engine, image: str, progress: Progress) -> None:
@@ -236,5 +251,13 @@ def remove_container(engine: Engine, gateway: str, container: Container) -> None
     for name in scratch_volumes(gateway, container):
         volume = engine.volumes.find(name)
         if volume is not None and volume.labels.get(LABEL_ROLE) == "scratch":
-            with suppress(EngineError):  # a leftover scratch volume is no reason to fail
+            with suppress(EngineError):  # the next start or destroy finds it by its label
                 engine.volumes.remove(name)
+
+
+def remove_leftover_scratch(engine: Engine, gateway: str) -> None:
+    """Remove scratch volumes whose container is gone: pruned, or never made."""
+    used = {mount.source for container in engine.containers.list() for mount in container.mounts}
+    for volume in engine.volumes.list({LABEL_GATEWAY: gateway, LABEL_ROLE: "scratch"}):
+        if volume.name not in used:
+            engine.volumes.remove(volume.name)

@@ -10,7 +10,12 @@ import msgspec
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.errors import BootstrapError, EngineError, GatewayStateError
+from openshell_bootstrap.errors import (
+    BootstrapError,
+    EngineError,
+    EngineUnavailableError,
+    GatewayStateError,
+)
 from openshell_bootstrap.events import Reporter, silent, step
 from openshell_bootstrap.gateway.carry_out import remove_container
 from openshell_bootstrap.gateway.results import Destroyed, Losses
@@ -22,13 +27,25 @@ from openshell_bootstrap.store.host import Store
 _KILL_AT_ONCE_S = 0
 
 
+class _Metadata(msgspec.Struct, frozen=True):
+    namespace: str
+    name: str
+
+
+class _Claim(msgspec.Struct, frozen=True):
+    metadata: _Metadata
+
+
+class _Claims(msgspec.Struct, frozen=True):
+    items: tuple[_Claim, ...]
+
+
 def losses(name: str, *, engine: Engine, store: Store) -> Losses:
     """What ``destroy`` would remove. Changes nothing.
 
     Raises:
         GatewayExistsError: The container of that name is no gateway.
     """
-    del store
     names = _names(name)
     container = engine.containers.find(names.container)
     if container is not None:
@@ -42,6 +59,7 @@ def losses(name: str, *, engine: Engine, store: Store) -> Losses:
         network=names.network if networks else "",
         claims=_claims(engine, container),
         volume_created_at=volume.created_at if volume else "",
+        recorded=store.records.find(name) is not None,
     )
 
 
@@ -136,6 +154,8 @@ def _remove_networks(
         with step(report, f"Removing the network {network.name}"):
             try:
                 engine.networks.remove(network.id)
+            except EngineUnavailableError:
+                raise
             except EngineError as error:
                 kept.append(f"network {network.name}: {error.details or error.brief}")
                 continue
@@ -159,9 +179,7 @@ def _claims(engine: Engine, container: Container | None) -> tuple[str, ...] | No
     argv = ["kubectl", "get", "persistentvolumeclaims", "-A", "-o", "json"]
     try:
         done = node.run(argv, timeout_s=10)
-        items = msgspec.json.decode(done.stdout)["items"] if done.exit_status == 0 else None
-    except (BootstrapError, msgspec.DecodeError, KeyError):
+        listed = msgspec.json.decode(done.stdout, type=_Claims)
+    except (BootstrapError, msgspec.DecodeError):
         return None
-    if items is None:
-        return None
-    return tuple(f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in items)
+    return tuple(f"{one.metadata.namespace}/{one.metadata.name}" for one in listed.items)

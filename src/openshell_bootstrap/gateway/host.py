@@ -49,16 +49,21 @@ class Host:
         )
 
     def port_holder(self, port: PublishedPort) -> str | None:
-        """Why this host's port cannot be bound: who holds it as far as can be seen, or None."""
+        """Why this host's port cannot be bound, and who has it as far as can be seen; or None.
+
+        That only the superuser may bind it says nothing, because the engine is one.
+        """
         family = socket.AF_INET6 if ":" in port.address else socket.AF_INET
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((port.address, port.host_port))
+            except PermissionError:
+                return None
             except OSError as error:
-                if error.errno != errno.EADDRINUSE:
-                    return f"{os.strerror(error.errno or 0)}"
-                return _listener(port.host_port)
+                if error.errno == errno.EADDRINUSE:
+                    return f"{_listener(port.host_port)} has it"
+                return str(error.strerror)
         return None
 
 

@@ -1,7 +1,9 @@
 """From a gateway's settings to its container, and back. Pure."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+import posixpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import dropwhile, takewhile
 
 from openshell_bootstrap import bundle
 from openshell_bootstrap.errors import ConfigError
@@ -36,7 +38,16 @@ API_PORT = 6443
 KERNEL_MODULES = "/lib/modules"
 HOST_ALIASES = ("host.docker.internal", "host.openshell.internal")
 
-_RESERVED_TARGETS = (DATA_PATH, *SCRATCH_PATHS.values(), bundle.BUNDLE_PATH, "/etc/rancher")
+_RESERVED_TARGETS = (*SCRATCH_PATHS.values(), "/etc/rancher", KERNEL_MODULES)
+"""Nothing of a user's may be mounted on these or above them."""
+_RESERVED_TREES = (DATA_PATH, bundle.BUNDLE_PATH, "/etc/rancher/node")
+"""Nor on these, above them or below them: a mount there would hide what must not be lost."""
+_OPEN_TREE = f"{DATA_PATH}/agent/images"
+"""But this is made for it: k3s imports the images that it finds there."""
+
+_VOLUME_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]+")
+_IMAGE_VARIABLES = {"PATH", "CRI_CONFIG_FILE"}
+"""What a container's environment has from a k3s image."""
 
 
 def object_labels(gateway: str, role: str) -> dict[str, str]:
@@ -117,13 +128,15 @@ def scratch_mounts(names: GatewayNames, generation: str) -> tuple[Mount, ...]:
 
 def scratch_volumes(gateway: str, container: Container) -> tuple[str, ...]:
     """Names of the scratch volumes that live and die with this container."""
+    return tuple(mount.source for mount in container.mounts if _is_scratch(mount, gateway))
+
+
+def _is_scratch(mount: Mount, gateway: str) -> bool:
     prefix = f"openshell-scratch-{gateway}-"
-    return tuple(
-        mount.source
-        for mount in container.mounts
-        if mount.kind == "volume"
+    return (
+        mount.kind == "volume"
         and mount.source.startswith(prefix)
-        and mount.target in SCRATCH_PATHS.values()
+        and mount.target in (SCRATCH_PATHS.values())
     )
 
 
@@ -149,23 +162,39 @@ def parse_volume(text: str) -> Mount:
             f"{text!r} is not a volume of the form SOURCE:TARGET[:ro]",
             remedies=["Use `-v /a/host/folder:/a/node/folder` or `-v a-volume:/a/node/folder:ro`."],
         )
-    for reserved in _RESERVED_TARGETS:
-        if _covers(target.rstrip("/"), reserved):
-            raise ConfigError(
-                f"{text!r} would hide {reserved}, where the gateway keeps its own files",
-                remedies=["Mount it somewhere else in the node."],
-            )
-    kind = "bind" if source.startswith("/") else "volume"
+    is_folder = source.startswith("/")
+    if not is_folder and not _VOLUME_NAME.fullmatch(source):
+        raise ConfigError(
+            f"{source!r} is neither a folder of the host nor a volume's name",
+            remedies=["Write a folder with its whole path, from / on."],
+        )
+    target = "/" + posixpath.normpath(target).lstrip("/")
+    if hidden := _hidden_by(target):
+        raise ConfigError(
+            f"{text!r} would hide {hidden}, where the gateway keeps its own files",
+            remedies=["Mount it somewhere else in the node."],
+        )
     return Mount(
-        kind="bind" if kind == "bind" else "volume",
+        kind="bind" if is_folder else "volume",
         source=source,
         target=target,
         read_only=option == "ro",
     )
 
 
-def _covers(target: str, reserved: str) -> bool:
-    return target in {"", reserved} or reserved.startswith(f"{target}/")
+def _hidden_by(target: str) -> str:
+    """Which of the gateway's own places a mount at ``target`` would hide, or nothing."""
+    for reserved in (*_RESERVED_TREES, *_RESERVED_TARGETS):
+        if _is_within(reserved, target):
+            return reserved
+    for tree in _RESERVED_TREES:
+        if _is_within(target, tree) and not _is_within(target, _OPEN_TREE):
+            return tree
+    return ""
+
+
+def _is_within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _modules() -> Mount:
@@ -175,7 +204,7 @@ def _modules() -> Mount:
 def spec_of_retired(
     name: str, node_name: str, container: Container, api_port: PublishedPort
 ) -> GatewaySpec:
-    """Settings of a gateway whose only witness is its container.
+    """Settings of a gateway of a retired release, whose only witness is its container.
 
     Kept: image, published ports, and which addons are off, because turning an addon off deletes
     its objects. Not kept: its environment, which held secrets in retired releases.
@@ -183,18 +212,17 @@ def spec_of_retired(
     Args:
         name: The gateway.
         node_name: The node name it has from now on.
-        container: Its container, of a retired release or with a record that was lost.
-        api_port: Where to publish the API if the container does not publish it.
+        container: Its container.
+        api_port: Where to publish the API.
     """
-    published = [port for port in container.ports if port.container_port == API_PORT]
     return GatewaySpec(
         name=name,
         node_name=node_name,
         image=container.image,
-        api_port=published[0] if published else api_port,
+        api_port=api_port,
         ports=tuple(port for port in container.ports if port.container_port != API_PORT),
         environment={
-            key: value
+            key.upper(): value
             for key, value in container.environment.items()
             if key.upper() in PROXY_VARIABLES
         },
@@ -203,6 +231,46 @@ def spec_of_retired(
             san for san in _values(container.command, "--tls-san") if san not in _own_sans(name)
         ),
     )
+
+
+def spec_of_own(name: str, container: Container, api_port: PublishedPort) -> GatewaySpec:
+    """Settings that :func:`build_container` made this container of, where the record is lost.
+
+    Whether it was given GPUs cannot be seen.
+    """
+    names = GatewayNames(name)
+    arguments = list(dropwhile(lambda word: word != "server", container.command))[1:]
+    addons = list(takewhile(lambda word: word.startswith("--disable="), arguments))
+    sans = list(takewhile(lambda word: word.startswith("--tls-san="), arguments[len(addons) :]))
+    own_sans = {*_own_sans(name), api_port.address}
+    return GatewaySpec(
+        name=name,
+        node_name=container.hostname,
+        image=container.image,
+        api_port=api_port,
+        ports=tuple(port for port in container.ports if port.container_port != API_PORT),
+        volumes=tuple(
+            f"{mount.source}:{mount.target}{':ro' if mount.read_only else ''}"
+            for mount in container.mounts
+            if mount.source != names.volume and not _is_scratch(mount, name) and mount != _modules()
+        ),
+        environment={
+            key: value
+            for key, value in container.environment.items()
+            if key not in {NODE_NAME_ENV, *_IMAGE_VARIABLES}
+        },
+        k3s_args=tuple(arguments[len(addons) + len(sans) :]),
+        tls_sans=tuple(san for san in _values(sans, "--tls-san") if san not in own_sans),
+        disabled_addons=_values(addons, "--disable"),
+    )
+
+
+def find_api_port(container: Container) -> PublishedPort | None:
+    """Where a container publishes the Kubernetes API; None where it does not, or anywhere."""
+    for port in container.ports:
+        if port.container_port == API_PORT and port.host_port:
+            return port
+    return None
 
 
 def disabled_addons(command: Iterable[str]) -> tuple[str, ...]:
@@ -228,24 +296,27 @@ def _values(command: Iterable[str], flag: str) -> tuple[str, ...]:
 
 def describe_changes(old: GatewaySpec, new: GatewaySpec) -> tuple[str, ...]:
     """One line per setting that differs: ``image: A -> B``."""
-    if old == new:
-        return ()
     changed = []
     for key in GatewaySpec.__dataclass_fields__:
         before, after = getattr(old, key), getattr(new, key)
-        if before != after:
+        if key == "environment":
+            changed += _changed_variables(before, after)
+        elif before != after:
             changed.append(f"{key.replace('_', ' ')}: {_show(before)} -> {_show(after)}")
     return tuple(changed)
+
+
+def _changed_variables(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
+    """Names alone: a proxy's address may hold a password."""
+    changed = []
+    for name in sorted({*old, *new}):
+        if old.get(name) != new.get(name):
+            how = "no longer set" if name not in new else "changed" if name in old else "set"
+            changed.append(f"environment: {name} {how}")
+    return changed
 
 
 def _show(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(str(part) for part in value) or "none"
-    if isinstance(value, dict):
-        return ", ".join(sorted(value)) or "none"
     return str(value) or "none"
-
-
-def with_image(spec: GatewaySpec, image: str) -> GatewaySpec:
-    """The same gateway on another node image."""
-    return replace(spec, image=image)

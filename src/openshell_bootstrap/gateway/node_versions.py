@@ -5,7 +5,7 @@ import re
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError, GatewayStateError
 from openshell_bootstrap.gateway.node_container import object_labels
-from openshell_bootstrap.gateway.observe import Seen
+from openshell_bootstrap.gateway.observe import Seen, is_helper
 from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import ContainerSpec, Patience
@@ -29,8 +29,7 @@ def image_version(engine: Engine, image: str, *, gateway: str) -> str:
     """
     name = f"openshell-version-{gateway}"
     left_over = engine.containers.find(name)
-    labels = object_labels(gateway, "helper")
-    if left_over is not None and left_over.labels == labels:
+    if left_over is not None and is_helper(left_over):
         engine.containers.remove(left_over.id, force=True, volumes=True)
     container_id = engine.containers.create(
         ContainerSpec(
@@ -40,7 +39,7 @@ def image_version(engine: Engine, image: str, *, gateway: str) -> str:
             entrypoint=("/bin/k3s",),
             command=("--version",),
             environment={},
-            labels=labels,
+            labels=object_labels(gateway, "helper"),
         )
     )
     try:

@@ -6,11 +6,11 @@ not say is :class:`Unknown` and says why.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.gateway.host import Host, HostFacts
-from openshell_bootstrap.gateway.node_container import object_labels
+from openshell_bootstrap.gateway.node_container import mounts_data_volume, object_labels
 from openshell_bootstrap.gateway.record import GatewayRecord, read_record
 from openshell_bootstrap.models import (
     DATA_PATH,
@@ -28,6 +28,7 @@ from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE, GatewayNames
 RETIRED_NODE_FOLDER = "/etc/rancher/node"
 NODE_FOLDER = f"{DATA_PATH}/openshell/node"
 KEPT_REGISTRIES = f"{DATA_PATH}/openshell/registries.yaml"
+KEPT_TOKEN = f"{DATA_PATH}/server/token"
 _MANIFESTS = f"{DATA_PATH}/server/manifests"
 _ADDON_MANIFESTS = {
     "traefik": f"{_MANIFESTS}/traefik.yaml",
@@ -44,12 +45,14 @@ class OnVolume:
         record: The gateway's record; None where no release of ours ever ran on it.
         has_password: The node's password is kept on it.
         registries: The registries file the gateway was given, for its next container.
+        token: The cluster's join token, which k3s keeps there; None before its first start.
         live_addons: Addons that k3s has on in this cluster, of those that we turn off.
     """
 
     record: GatewayRecord | Unknown | None = None
     has_password: bool = False
-    registries: bytes | None = None
+    registries: bytes | None = field(default=None, repr=False)
+    token: bytes | None = field(default=None, repr=False)
     live_addons: frozenset[str] = frozenset()
 
 
@@ -97,13 +100,11 @@ class Seen:
 
     @property
     def volume_users(self) -> tuple[Container, ...]:
-        """Other containers on the data volume, helpers and set-aside ones left out."""
+        """Other containers on the data volume."""
         return tuple(
             other
             for other in self.others
             if any(mount.source == self.names.volume for mount in other.mounts)
-            and not is_helper(other)
-            and other != self.aside
         )
 
     @property
@@ -136,7 +137,7 @@ def observe(name: str, *, engine: Engine, host: Host, helper_images: Sequence[st
     others = tuple(one for one in everything if one.name != names.container)
     aside = next((one for one in others if one.name == names.aside(one.id)), None)
     volume = engine.volumes.find(names.volume)
-    opener = container if container and _opens(container, names) else aside
+    opener = next((one for one in (container, aside) if one and _opens(one, names)), None)
     return Seen(
         names=names,
         engine=info,
@@ -151,8 +152,9 @@ def observe(name: str, *, engine: Engine, host: Host, helper_images: Sequence[st
 
 
 def _opens(container: Container, names: GatewayNames) -> bool:
-    return any(
-        mount.source == names.volume and mount.target == DATA_PATH for mount in container.mounts
+    """The volume's files can be read through it; not so through one that is half removed."""
+    return container.status not in {"dead", "removing"} and mounts_data_volume(
+        container, names.gateway
     )
 
 
@@ -169,13 +171,16 @@ def _read_volume(
 
 
 def _read_through(engine: Engine, container_id: str) -> OnVolume:
+    def content(path: str) -> bytes | None:
+        file = engine.containers.get_file(container_id, path)
+        return None if file is None else file.content
+
     record = read_record(engine, container_id)
-    registries = engine.containers.get_file(container_id, KEPT_REGISTRIES)
     return OnVolume(
         record=record,
-        has_password=engine.containers.get_file(container_id, f"{NODE_FOLDER}/password")
-        is not None,
-        registries=None if registries is None else registries.content,
+        has_password=content(f"{NODE_FOLDER}/password") is not None,
+        registries=content(KEPT_REGISTRIES),
+        token=content(KEPT_TOKEN),
         live_addons=frozenset()
         if isinstance(record, GatewayRecord)
         else _live_addons(engine, container_id),

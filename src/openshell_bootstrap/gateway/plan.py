@@ -4,13 +4,13 @@
 something that nobody could say.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from openshell_bootstrap.bundle import digest as bundle_digest
 from openshell_bootstrap.errors import GatewayStateError
 from openshell_bootstrap.gateway.node_container import describe_changes
-from openshell_bootstrap.gateway.observe import Seen
+from openshell_bootstrap.gateway.observe import OnVolume, Seen
 from openshell_bootstrap.gateway.record import spec_digest
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import PlannedAction
@@ -139,13 +139,12 @@ def plan_start(
     steps: list[Step] = []
     if creates and not image_present:
         steps.append(Step(Pull(image=settled.spec.image), "it is not on the engine"))
+    if creates:
+        steps += _network_steps(seen)
     if creates and seen.volume is None:
         steps.append(Step(MakeVolume(), "there is none"))
-    before = [step for step in node if not isinstance(step.action, CreateNode | StartNode)]
-    after = [step for step in node if isinstance(step.action, CreateNode | StartNode)]
-    network = _network_steps(seen) if creates else []
     return StartPlan(
-        steps=(*steps, *before, *network, *after),
+        steps=(*steps, *node),
         notices=(*settled.notices, *notices),
     )
 
@@ -186,8 +185,8 @@ def _of_running(
         reason = lost
     elif request.recreate:
         reason = "; ".join(drift) or "it was asked for"
-    elif settled.explicit_changes or request.token is not None or request.registries is not None:
-        _refuse_unasked_recreate(request, settled)
+    else:
+        _refuse_unasked_recreate(request, settled, seen)
     if reason:
         return _recreate(container, reason), []
     steps = []
@@ -199,10 +198,8 @@ def _of_running(
     return steps, notices
 
 
-def _refuse_unasked_recreate(request: StartRequest, settled: Settled) -> None:
-    changes = list(settled.explicit_changes)
-    changes += ["token: given"] if request.token is not None else []
-    changes += ["registries: given"] if request.registries is not None else []
+def _refuse_unasked_recreate(request: StartRequest, settled: Settled, seen: Seen) -> None:
+    changes = (*settled.explicit_changes, *_given_files(request, seen))
     if changes:
         raise GatewayStateError(
             f"The gateway {request.name!r} runs with other settings",
@@ -217,15 +214,11 @@ def _refuse_unasked_recreate(request: StartRequest, settled: Settled) -> None:
 def _of_stopped(
     request: StartRequest, settled: Settled, seen: Seen, container: Container
 ) -> list[Step]:
-    reasons = list(describe_drift(settled, container))
+    reasons = [*describe_drift(settled, container), *_given_files(request, seen)]
     if lost := lost_network(seen.networks, container):
         reasons.append(lost)
     if container.status in {"dead", "removing"}:
         reasons.append(f"the engine calls it {container.status}")
-    if request.token is not None:
-        reasons.append("a token is given")
-    if request.registries is not None:
-        reasons.append("a registries file is given")
     if request.recreate:
         reasons.append("it was asked for")
     if reasons:
@@ -233,6 +226,15 @@ def _of_stopped(
     why = f"it is {container.status}"
     steps = [Step(StopNode(container=container), why)] if container.is_up else []
     return [*steps, Step(StartNode(), why)]
+
+
+def _given_files(request: StartRequest, seen: Seen) -> Iterator[str]:
+    """Files that were given and that the gateway does not have already, one line each."""
+    known = seen.on_volume if isinstance(seen.on_volume, OnVolume) else OnVolume()
+    if request.token is not None and not known.token:
+        yield "token: given"
+    if request.registries is not None and request.registries != known.registries:
+        yield "registries: given"
 
 
 def _recreate(container: Container, why: str) -> list[Step]:
@@ -268,11 +270,15 @@ def lost_network(networks: Sequence[Network], container: Container) -> str:
 def _network_steps(seen: Seen) -> list[Step]:
     if not seen.networks:
         return [Step(MakeNetwork(), "there is none")]
-    used_first = sorted(seen.networks, key=lambda one: (not one.containers, one.id))
+
+    def can_go(network: Network) -> bool:
+        return not network.containers and network.labels.get(LABEL_GATEWAY) == seen.names.gateway
+
+    needed_first = sorted(seen.networks, key=lambda one: (can_go(one), one.id))
     return [
         Step(RemoveTwinNetwork(network_id=twin.id), "two networks have one name")
-        for twin in used_first[1:]
-        if not twin.containers and twin.labels.get(LABEL_GATEWAY) == seen.names.gateway
+        for twin in needed_first[1:]
+        if can_go(twin)
     ]
 
 

@@ -10,7 +10,10 @@ from openshell_bootstrap.models import Container, PublishedPort
 LOOPBACK = "127.0.0.1"
 _POOL = 10_000
 _LOWEST = 1024
-_ANY = {"", "0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+_PORTS = 65_536
+_ANY = {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+_FALLBACK = 22_768
+"""Where the kernel hands out nearly every port there is none that is out of its way."""
 
 
 def api_port_candidates(gateway: str, ephemeral: tuple[int, int]) -> Iterator[PublishedPort]:
@@ -21,10 +24,11 @@ def api_port_candidates(gateway: str, ephemeral: tuple[int, int]) -> Iterator[Pu
     """
     first, last = ephemeral
     start = first - _POOL if first - _POOL > _LOWEST else last + 1
-    size = min(_POOL, 65536 - start)
+    if start + _POOL > _PORTS:
+        start = _FALLBACK
     offset = int(hashlib.sha256(gateway.encode()).hexdigest()[:8], 16)
-    for step in range(size):
-        yield PublishedPort(LOOPBACK, start + (offset + step) % size, API_PORT)
+    for step in range(_POOL):
+        yield PublishedPort(LOOPBACK, start + (offset + step) % _POOL, API_PORT)
 
 
 def choose_api_port(
@@ -50,11 +54,14 @@ def choose_api_port(
 def container_holding(port: PublishedPort, others: Iterable[Container]) -> Container | None:
     """The running container that publishes this port of the host, if there is one."""
     for container in others:
-        if container.is_up and any(_overlap(port, theirs) for theirs in container.ports):
+        if container.is_up and any(overlap(port, theirs) for theirs in container.ports):
             return container
     return None
 
 
-def _overlap(one: PublishedPort, other: PublishedPort) -> bool:
-    same_address = one.address == other.address or bool({one.address, other.address} & _ANY)
-    return one.host_port == other.host_port and same_address
+def overlap(one: PublishedPort, other: PublishedPort) -> bool:
+    """Both cannot be bound at once. The engine keeps IPv4 and IPv6 apart."""
+    addresses = {one.address, other.address}
+    is_one_family = len({":" in address for address in addresses}) == 1
+    is_one_place = len(addresses) == 1 or bool(addresses & _ANY)
+    return one.host_port == other.host_port and is_one_family and is_one_place

@@ -19,8 +19,13 @@ from openshell_bootstrap.events import Notice, Reporter
 from openshell_bootstrap.gateway.host import Host
 from openshell_bootstrap.gateway.node_container import parse_volume
 from openshell_bootstrap.gateway.observe import Seen
-from openshell_bootstrap.gateway.plan import CreateNode, StartNode, StartPlan
-from openshell_bootstrap.gateway.ports import container_holding
+from openshell_bootstrap.gateway.plan import (
+    CreateNode,
+    RemoveTwinNetwork,
+    StartNode,
+    StartPlan,
+)
+from openshell_bootstrap.gateway.ports import container_holding, overlap
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import GatewaySpec, PublishedPort
 
@@ -55,13 +60,15 @@ def check(checks: Checks, *, host: Host, report: Reporter) -> None:
     """
     seen, spec, plan = checks.seen, checks.spec, checks.plan
     problems = [
-        *_engine_problems(seen, report),
+        *_engine_problems(seen),
         *_volume_problems(seen),
-        *_mount_problems(spec, is_local=seen.engine.is_local),
+        *_network_problems(seen, plan),
     ]
     if plan.recreates and not checks.image_present and checks.request.pull == "never":
         problems.append(image_absent(spec.image, "pulling is off (`--pull never`)"))
     if any(isinstance(step.action, CreateNode | StartNode) for step in plan.steps):
+        problems += _mount_problems(spec, is_local=seen.engine.is_local)
+        problems += _inotify_problems(seen, report)
         problems += _disk_problems(seen)
         problems += _port_problems(spec, seen, host)
     _raise(problems)
@@ -95,13 +102,16 @@ def _raise(problems: list[BootstrapError]) -> None:
     raise first
 
 
-def _engine_problems(seen: Seen, report: Reporter) -> Iterator[BootstrapError]:
+def _engine_problems(seen: Seen) -> Iterator[BootstrapError]:
     if seen.engine.is_rootless:
         yield EngineError(
             "The Docker engine runs rootless, and a node needs a privileged container",
             details=f"endpoint {seen.engine.endpoint} ({seen.engine.endpoint_source})",
             remedies=["Use the system's own engine: `docker context use default`."],
         )
+
+
+def _inotify_problems(seen: Seen, report: Reporter) -> Iterator[BootstrapError]:
     instances, watches = seen.host.inotify_instances, seen.host.inotify_watches
     if instances is not None and instances < MIN_INOTIFY_INSTANCES:
         yield _inotify("max_user_instances", instances, GOOD_INOTIFY_INSTANCES)
@@ -135,13 +145,34 @@ def _volume_problems(seen: Seen) -> Iterator[BootstrapError]:
             )
 
 
+def _network_problems(seen: Seen, plan: StartPlan) -> Iterator[BootstrapError]:
+    """A container is made by its network's name, so that there must be one of that name alone."""
+    going = {
+        step.action.network_id for step in plan.steps if isinstance(step.action, RemoveTwinNetwork)
+    }
+    staying = [network.id for network in seen.networks if network.id not in going]
+    if plan.recreates and len(staying) > 1:
+        yield EngineError(
+            f"There are {len(staying)} networks called {seen.names.network}",
+            details=", ".join(network_id[:12] for network_id in staying),
+            remedies=["Remove those that are not the gateway's: `docker network rm ID`."],
+        )
+
+
 def _mount_problems(spec: GatewaySpec, *, is_local: bool) -> Iterator[BootstrapError]:
+    targets: set[str] = set()
     for text in spec.volumes:
         try:
             mount = parse_volume(text)
         except ConfigError as error:
             yield error
             continue
+        if mount.target in targets:
+            yield ConfigError(
+                f"Two volumes are to be mounted at {mount.target}",
+                remedies=["Give every `-v` another place in the node."],
+            )
+        targets.add(mount.target)
         if is_local and mount.kind == "bind" and not Path(mount.source).exists():
             yield ConfigError(
                 f"The host has no {mount.source}, which is to be mounted at {mount.target}",
@@ -162,14 +193,16 @@ def _disk_problems(seen: Seen) -> Iterator[BootstrapError]:
 
 def _port_problems(spec: GatewaySpec, seen: Seen, host: Host) -> Iterator[BootstrapError]:
     wanted = (spec.api_port, *spec.ports)
-    ours_is_up = seen.container is not None and seen.container.is_up
-    own_ports = seen.container.ports if seen.container is not None and ours_is_up else ()
+    own = seen.container.ports if seen.container is not None and seen.container.is_up else ()
     for index, port in enumerate(wanted):
-        if any(port.host_port == other.host_port for other in wanted[:index]):
-            yield ConfigError(f"The host port {port.host_port} is asked for twice")
-        elif port not in own_ports and (holder := _holder(port, seen, host)):
+        if any(overlap(port, other) for other in wanted[:index]):
+            yield ConfigError(
+                f"The host port {port.address}:{port.host_port} is asked for twice",
+                remedies=["Give every published port another port of the host."],
+            )
+        elif not any(overlap(port, ours) for ours in own) and (why := _hindrance(port, seen, host)):
             yield PortConflictError(
-                f"The host port {port.address}:{port.host_port} is taken by {holder}",
+                f"The host port {port.address}:{port.host_port} cannot be had: {why}",
                 remedies=[
                     "Free it, or give the gateway another one "
                     "(`--api-port` for the API, `-p` for further ports)."
@@ -177,8 +210,8 @@ def _port_problems(spec: GatewaySpec, seen: Seen, host: Host) -> Iterator[Bootst
             )
 
 
-def _holder(port: PublishedPort, seen: Seen, host: Host) -> str | None:
+def _hindrance(port: PublishedPort, seen: Seen, host: Host) -> str | None:
     other = container_holding(port, seen.others)
     if other is not None:
-        return f"the container {other.name}"
+        return f"the container {other.name} has it"
     return host.port_holder(port) if seen.engine.is_local else None

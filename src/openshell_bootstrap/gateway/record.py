@@ -12,14 +12,31 @@ import msgspec
 
 from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.errors import EngineError
+from openshell_bootstrap.errors import ConfigError, EngineError, EngineUnavailableError
 from openshell_bootstrap.models import DATA_PATH, FileEntry, GatewaySpec, Unknown
+from openshell_bootstrap.names import check_adopted_name, is_node_name
 
 RECORD_PATH = f"{DATA_PATH}/openshell/gateway.json"
 AUTHORITY_PATH = f"{DATA_PATH}/server/tls/server-ca.crt"
 SCHEMA = 1
 
 _SECRET = 0o600
+_LAST_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRecord(Unknown):
+    """The record was read and is no record: nothing in it can be used, and it may be replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewerRecord(Unknown):
+    """The record is a newer release's, which this one must neither use nor replace."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Schema:
+    schema: int = SCHEMA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,24 +69,44 @@ def encode_record(record: GatewayRecord) -> bytes:
     return msgspec.json.format(msgspec.json.encode(record)) + b"\n"
 
 
-def decode_record(content: bytes) -> GatewayRecord | Unknown:
-    """Read a record, whoever wrote it."""
+def decode_record(content: bytes) -> GatewayRecord | DamagedRecord | NewerRecord:
+    """Read a record, whoever wrote it; what could not be a gateway's settings is damage."""
     try:
+        schema = msgspec.json.decode(content, type=_Schema).schema
+        if schema > SCHEMA:
+            return NewerRecord(
+                f"{RECORD_PATH} on the volume has schema {schema}, and this release knows {SCHEMA} "
+                "at most"
+            )
         record = msgspec.json.decode(content, type=GatewayRecord)
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        return Unknown(f"{RECORD_PATH} on the volume cannot be read: {error}")
-    if record.schema > SCHEMA:
-        return Unknown(
-            f"{RECORD_PATH} on the volume has schema {record.schema}; "
-            f"this release knows {SCHEMA} at most: use the newer one"
-        )
+        _check(record.spec)
+    except (msgspec.DecodeError, RecursionError, ConfigError) as error:
+        return DamagedRecord(f"{RECORD_PATH} on the volume is damaged: {error}")
     return record
 
 
+def _check(spec: GatewaySpec) -> None:
+    """Refuse what must not reach a path, a command or the engine, whoever wrote it."""
+    check_adopted_name(spec.name)
+    if not is_node_name(spec.node_name):
+        raise ConfigError(f"{spec.node_name!r} cannot be a node's name")
+    if not spec.image:
+        raise ConfigError("it names no image")
+    for port in (spec.api_port, *spec.ports):
+        if not (0 <= port.host_port <= _LAST_PORT and 0 < port.container_port <= _LAST_PORT):
+            raise ConfigError(f"{port} cannot be a published port")
+
+
 def read_record(engine: Engine, container_id: str) -> GatewayRecord | Unknown | None:
-    """Read the record through a container that mounts the volume, running or not."""
+    """Read the record through a container that mounts the volume, running or not.
+
+    Raises:
+        EngineUnavailableError: The engine did not answer, so that nothing may follow from it.
+    """
     try:
         file = engine.containers.get_file(container_id, RECORD_PATH)
+    except EngineUnavailableError:
+        raise
     except EngineError as error:
         return Unknown(error.brief)
     if file is None or file.content is None:

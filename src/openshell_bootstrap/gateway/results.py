@@ -92,6 +92,7 @@ class Losses:
 
     Attributes:
         claims: ``namespace/name`` of the claims on the volume; None when nobody could say.
+        recorded: This host has a record of the gateway.
     """
 
     name: str
@@ -100,11 +101,12 @@ class Losses:
     network: str
     claims: tuple[str, ...] | None
     volume_created_at: str = ""
+    recorded: bool = False
 
     @property
     def is_nothing(self) -> bool:
         """There is nothing of that name."""
-        return not (self.container or self.volume or self.network)
+        return not (self.container or self.volume or self.network or self.recorded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,19 @@
 Pure. An explicit flag wins over the record; the record wins over everything else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from openshell_bootstrap.errors import GatewayExistsError, GatewayStateError
 from openshell_bootstrap.gateway.node_container import (
     describe_changes,
+    find_api_port,
     mounts_data_volume,
+    spec_of_own,
     spec_of_retired,
 )
 from openshell_bootstrap.gateway.observe import OnVolume, Seen
-from openshell_bootstrap.gateway.record import GatewayRecord
+from openshell_bootstrap.gateway.record import DamagedRecord, GatewayRecord, NewerRecord
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import Container, GatewaySpec, PublishedPort, Unknown
 from openshell_bootstrap.names import (
@@ -63,15 +65,17 @@ def settle(
     Raises:
         ConfigError: The name cannot be.
         GatewayExistsError: The container of that name is no gateway.
-        GatewayStateError: The volume is another gateway's, or its record cannot be used.
+        GatewayStateError: The volume is another gateway's, its record cannot be used, or its
+            cluster has another token than the one given.
     """
     check_belongings(seen)
+    _check_token(request, seen)
     base, notices = _base(request, seen, default_image, choose_port)
     if base is None:
         spec = _overlay(_new(request, seen, default_image, choose_port), request)
-        return Settled(spec=_with_proxies(spec, request.proxies), base=None)
+        return Settled(spec=_with_proxies(spec, request), base=None)
     asked = _overlay(base, request)
-    spec = _with_proxies(asked, request.proxies)
+    spec = _with_proxies(asked, request)
     return Settled(
         spec=spec,
         base=base,
@@ -99,6 +103,30 @@ def check_belongings(seen: Seen) -> None:
             f"The volume {seen.names.volume} holds the gateway {record.name!r}, not {name!r}",
             remedies=[f"Use `--name {record.name}`, or remove the copy of the volume."],
         )
+    if isinstance(record, NewerRecord):
+        raise GatewayStateError(
+            f"The gateway {name!r} was made by a newer release of this command",
+            details=record.cause,
+            remedies=["Use that release, or a newer one."],
+        )
+
+
+def _check_token(request: StartRequest, seen: Seen) -> None:
+    """Refuse a token with which the volume's cluster could not start, before anything stops."""
+    kept = seen.on_volume.token if isinstance(seen.on_volume, OnVolume) else None
+    if request.token is not None and kept and secret_of(request.token) != secret_of(kept):
+        raise GatewayStateError(
+            f"The token is not the one that the cluster of {request.name!r} was made with",
+            remedies=["Start without `--token-file`: the volume keeps its own token."],
+        )
+
+
+def secret_of(token: bytes) -> bytes:
+    """What k3s compares of a token: ``K10HASH::USER:SECRET``, ``USER:SECRET`` or ``SECRET``."""
+    token = token.strip()
+    if token.startswith(b"K10"):
+        token = token.partition(b"::")[2] or token
+    return token.partition(b":")[2] or token
 
 
 def check_container(container: Container, gateway: str) -> None:
@@ -132,23 +160,40 @@ def _base(
     record = seen.record
     if isinstance(record, GatewayRecord):
         return record.spec, ()
-    witness = seen.container or seen.aside
-    if witness is not None:
-        spec = spec_of_retired(
-            request.name, _node_name(request, seen), witness, request.api_port or choose_port()
-        )
-        return spec, tuple(_witness_notices(record, spec, is_retired=seen.is_retired))
-    if isinstance(record, Unknown):
+    if isinstance(record, Unknown) and not isinstance(record, DamagedRecord):
         raise GatewayStateError(
-            f"The volume {seen.names.volume} cannot be read: {record.cause}",
+            f"The volume {seen.names.volume} cannot be read",
+            details=record.cause,
             remedies=[
                 "Make its node image present (`docker pull`, `docker load`) or name one that is "
                 "with `--image`, and start again."
             ],
         )
+    witness = seen.container or seen.aside
+    if witness is not None:
+        api_port = find_api_port(witness) or request.api_port or choose_port()
+        return _of_witness(request, seen, witness, api_port)
     if seen.volume is None:
         return None, ()
     return _of_bare_volume(request, seen, default_image, choose_port)
+
+
+def _of_witness(
+    request: StartRequest, seen: Seen, witness: Container, api_port: PublishedPort
+) -> tuple[GatewaySpec, tuple[str, ...]]:
+    """A container whose volume has no record that can be used: a retired release's, or ours."""
+    if LABEL_GATEWAY in witness.labels:
+        spec = spec_of_own(request.name, witness, api_port)
+        return spec, ("The gateway's record is lost: it is rebuilt from its container.",)
+    spec = spec_of_retired(request.name, _node_name(request, seen), witness, api_port)
+    return spec, (
+        "A gateway of a retired release is adopted; its data stays as it is.",
+        *(
+            f"The port {port} is kept; it is open to every host that reaches {port.address}."
+            for port in (spec.api_port, *spec.ports)
+            if port.address in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
+        ),
+    )
 
 
 def _of_bare_volume(
@@ -161,23 +206,11 @@ def _of_bare_volume(
     live = seen.on_volume.live_addons if isinstance(seen.on_volume, OnVolume) else frozenset()
     spec = _new(request, seen, request.image or default_image, choose_port)
     kept = tuple(addon for addon in spec.disabled_addons if addon not in live)
-    notices = [f"The volume {seen.names.volume} bears no record: it is adopted as it is."]
+    record = seen.record
+    damage = f" that can be used ({record.cause})" if isinstance(record, Unknown) else ""
+    notices = [f"The volume {seen.names.volume} bears no record{damage}: it is adopted as it is."]
     notices += [f"The addon {addon} stays on: it is in use there." for addon in sorted(live)]
     return replace(spec, disabled_addons=kept), tuple(notices)
-
-
-def _witness_notices(record: object, spec: GatewaySpec, *, is_retired: bool) -> list[str]:
-    notices = []
-    if is_retired:
-        notices.append("A gateway of a retired release is adopted; its data stays as it is.")
-    if isinstance(record, Unknown):
-        notices.append(f"The gateway's record is rebuilt from its container: {record.cause}.")
-    notices += [
-        f"The port {port} is kept; it is open to every host that reaches {port.address}."
-        for port in (spec.api_port, *spec.ports)
-        if port.address in {"0.0.0.0", "::"}  # noqa: S104 - compared, not bound
-    ]
-    return notices
 
 
 def _new(
@@ -195,9 +228,7 @@ def _new(
 
 
 def _node_name(request: StartRequest, seen: Seen) -> str:
-    """The name the node must have; a container of ours, running or not, says it best."""
-    if seen.container is not None and not seen.is_retired and seen.container.hostname:
-        return seen.container.hostname
+    """The name that the node gets, where no record says which it has."""
     return node_name(request.name, seen.taken_node_names)
 
 
@@ -215,16 +246,27 @@ def _overlay(spec: GatewaySpec, request: StartRequest) -> GatewaySpec:
         "gpus": request.gpus,
     }
     changes: dict[str, object] = {key: value for key, value in given.items() if value is not None}
-    return replace(spec, **changes)  # type: ignore[arg-type]  # keys are its fields
+    return _keep_cluster_direct(replace(spec, **changes))  # type: ignore[arg-type]  # its fields
 
 
-def _with_proxies(spec: GatewaySpec, proxies: Mapping[str, str]) -> GatewaySpec:
-    """Give the node this environment's proxies, keeping the gateway's network to itself."""
-    if not proxies:
+def _with_proxies(spec: GatewaySpec, request: StartRequest) -> GatewaySpec:
+    """Give the node this environment's proxies, if there are any, in the place of recorded ones.
+
+    An explicit ``--env`` wins over both.
+    """
+    if not request.proxies:
         return spec
     kept = {key: value for key, value in spec.environment.items() if key not in PROXY_VARIABLES}
-    given = dict(proxies)
+    environment = {**kept, **request.proxies, **(request.environment or {})}
+    return _keep_cluster_direct(replace(spec, environment=environment))
+
+
+def _keep_cluster_direct(spec: GatewaySpec) -> GatewaySpec:
+    """Where the node has a proxy, keep its own cluster out of it."""
+    environment = dict(spec.environment)
+    if not environment.keys() & {"HTTP_PROXY", "HTTPS_PROXY"}:
+        return spec
     ours = (*CLUSTER_NO_PROXY, spec.node_name)
-    have = [part for part in given.get("NO_PROXY", "").split(",") if part]
-    given["NO_PROXY"] = ",".join([*have, *(part for part in ours if part not in have)])
-    return replace(spec, environment={**kept, **given})
+    have = [part for part in environment.get("NO_PROXY", "").split(",") if part]
+    environment["NO_PROXY"] = ",".join([*have, *(part for part in ours if part not in have)])
+    return replace(spec, environment=environment)

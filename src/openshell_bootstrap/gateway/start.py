@@ -12,7 +12,7 @@ from openshell_bootstrap.cluster.kubeconfig import server_url
 from openshell_bootstrap.cluster.nodes import Pod
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.errors import BootstrapError
+from openshell_bootstrap.errors import BootstrapError, ConfigError, GatewayStateError
 from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway import preflight
 from openshell_bootstrap.gateway.after_start import (
@@ -36,6 +36,7 @@ from openshell_bootstrap.gateway.settle import Settled, check_belongings, settle
 from openshell_bootstrap.gateway.stale_nodes import KeepPods, clean_stale_nodes
 from openshell_bootstrap.gateway.stale_plan import Identity
 from openshell_bootstrap.models import PublishedPort, Unknown
+from openshell_bootstrap.names import check_adopted_name, check_new_name
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
 from openshell_bootstrap.store.host import Store
 from openshell_bootstrap.store.metadata import HostRecord
@@ -73,6 +74,7 @@ def start(
     Raises:
         BootstrapError: With the exit code of its kind; nothing that is on a volume was removed.
     """
+    _check_name(request.name)
     with store.lock(engine.info().id, request.name) as held:
         if held.notice:
             report(Notice(held.notice))
@@ -88,6 +90,7 @@ def plan_start(
     Raises:
         BootstrapError: ``start`` would refuse.
     """
+    _check_name(request.name)
     with store.lock(engine.info().id, request.name):
         notices: list[str] = []
 
@@ -102,6 +105,14 @@ def plan_start(
         actions=tuple(one.describe(ready.settled, ready.seen) for one in ready.plan.steps),
         notices=(*ready.plan.notices, *notices),
     )
+
+
+def _check_name(name: str) -> None:
+    """Refuse, before the engine is asked anything, a name that no gateway can ever have had."""
+    try:
+        check_adopted_name(name)
+    except ConfigError:
+        check_new_name(name)
 
 
 def bring_up(request: StartRequest, means: Means) -> Started:
@@ -173,11 +184,29 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
     images = [image for image in (request.image, recorded, DEFAULT_NODE_IMAGE) if image]
     seen = observe(request.name, engine=engine, host=host, helper_images=images)
     check_belongings(seen)
+    _refuse_lost_volume(seen, host_record)
     if not isinstance(seen.on_volume, Unknown) or not may_pull or request.pull == "never":
         return seen
     with step(means.report, f"Pulling {images[0]}"):
         pull_image(engine, images[0], lambda _item, _done, _total: None)
     return observe(request.name, engine=engine, host=host, helper_images=images)
+
+
+def _refuse_lost_volume(seen: Seen, host_record: HostRecord | Unknown | None) -> None:
+    """Never start empty where data was: only the user can say that it is given up."""
+    container = seen.container or seen.aside
+    has_run = container is not None and container.has_started
+    if seen.volume is None and (has_run or isinstance(host_record, HostRecord)):
+        name = seen.names.gateway
+        raise GatewayStateError(
+            f"The data volume of the gateway {name!r} is gone",
+            details=f"There is no volume {seen.names.volume} on the engine at "
+            f"{seen.engine.endpoint} ({seen.engine.endpoint_source}).",
+            remedies=[
+                "Look whether this is the right engine, and bring the volume back if it is.",
+                f"`openshell gateway destroy --name {name}` gives its data up; then start anew.",
+            ],
+        )
 
 
 def _keep_pods(name: str, means: Means) -> KeepPods:

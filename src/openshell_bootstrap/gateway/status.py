@@ -160,7 +160,7 @@ def _diagnosis(engine: Engine, container: Container | None) -> str:
         return ""
     if container.status == "running" and container.health.status != "unhealthy":
         return ""
-    known = diagnose(last_log_lines(engine, container.id))
+    known = diagnose(last_log_lines(engine, container))
     return known.brief if known else ""
 
 
