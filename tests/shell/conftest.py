@@ -37,6 +37,11 @@ def wait_for(look: Callable[[], T], what: str) -> T:
     pytest.fail(f"not within {DEADLINE_S} s: {what}")
 
 
+def unshare(*namespaces: str) -> list[str]:
+    """Run what follows in namespaces of its own, as root there whoever runs the tests."""
+    return ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), *namespaces]
+
+
 @pytest.fixture(params=list(SHELLS))
 def shell(request: pytest.FixtureRequest) -> list[str]:
     argv = SHELLS[request.param]
@@ -127,7 +132,7 @@ class Life:
         self.journal.touch()
         # PID 1 is the shell itself: what comes before it ends in exec.
         inside = 'ip link set lo up && ip route add default dev lo && exec "$@"'
-        namespaces = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        namespaces = unshare("--net", "--pid", "--fork", "--mount-proc", "--kill-child")
         self.stderr = node.root / "stderr"
         with self.stderr.open("w") as stderr:
             self.process = subprocess.Popen(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.shell.conftest import Life, Node, wait_for
+from tests.shell.conftest import Life, Node, unshare, wait_for
 
 FULL = f"K10{'0a' * 32}::server:"
 
@@ -210,7 +210,7 @@ def test_a_mount_is_left_where_it_is(node: Node, identity: Path) -> None:
     node.write("etc/rancher/node/password", "p1")
     script = 'mount --bind "$root/etc/rancher/node" "$root/etc/rancher/node"; keep_node_identity'
     done = subprocess.run(
-        ["unshare", "--mount", *node.argv(script)],
+        [*unshare("--mount"), *node.argv(script)],
         env=node.variables, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "is a mount of its own" in done.stderr

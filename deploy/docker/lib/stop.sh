@@ -10,7 +10,9 @@ pods_grace_s=30
 
 # stop_node STATUS
 stop_node() {
-  trap : TERM INT # a second signal changes nothing
+  # A second signal changes nothing. Ignored, not caught: this runs as a trap's action, and dash
+  # gives a trap within a trap the wrong exit status to return to.
+  trap '' TERM INT
   log 'stopping'
   stop_k3s
   end_containerd
