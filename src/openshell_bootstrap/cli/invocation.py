@@ -56,7 +56,7 @@ def read_invocation(args: Sequence[str], root: Any, passes_on: Sequence[str] = (
         elif not word.startswith("-"):
             break
     command = " ".join(words)
-    return Invocation(command, Output.TABLE if command in passes_on else _output(rest), verbose)
+    return Invocation(command, Output.TABLE if command in passes_on else _output(args), verbose)
 
 
 def _output(args: Sequence[str]) -> Output:

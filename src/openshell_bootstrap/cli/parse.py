@@ -17,10 +17,12 @@ API_PORT = 6443
 LOOPBACK = "127.0.0.1"
 _MAX_PORT = 65535
 
-_PORTS = re.compile(r"(?:(?P<address>\[[^\]]*\]|[^:\[\]]*):)?(?P<ports>\d+(?::\d+)?)")
+_ADDRESS = r"(?:(?P<address>\[[^\]]*\]|[^:\[\]]*):)?"
+_ONE_PORT = re.compile(_ADDRESS + r"(?P<port>[0-9]+)")
+_TWO_PORTS = re.compile(_ADDRESS + r"(?P<host>[0-9]+):(?P<node>[0-9]+)")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SAN = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
-_SINCE = re.compile(r"(\d+)([smhd])")
+_SINCE = re.compile(r"([0-9]+)([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 _OURS = {
@@ -60,14 +62,14 @@ def parse_api_port(text: str) -> PublishedPort:
         ConfigError: It has another form.
     """
     usage = "Use a port, or an address and a port: `--api-port 16443`, `--api-port [::1]:16443`."
-    match = _PORTS.fullmatch(text)
-    if match is None or ":" in match["ports"]:
+    match = _ONE_PORT.fullmatch(text)
+    if match is None:
         raise ConfigError(
             f"{text!r} is not a port for the Kubernetes API",
             details="The form is [ADDRESS:]PORT; an IPv6 address stands in brackets.",
             remedies=[usage],
         )
-    port = _port(text, match["ports"], usage)
+    port = _port(text, match["port"], usage)
     return PublishedPort(_address(text, match["address"], usage), port, API_PORT)
 
 
@@ -78,14 +80,14 @@ def parse_port(text: str) -> PublishedPort:
         ConfigError: It has another form, or means the Kubernetes API.
     """
     usage = "Name the host's port and the node's: `-p 8080:30080`, `-p 0.0.0.0:8080:30080`."
-    match = _PORTS.fullmatch(text)
-    if match is None or ":" not in match["ports"]:
+    match = _TWO_PORTS.fullmatch(text)
+    if match is None:
         raise ConfigError(
             f"{text!r} is not a published port",
             details="The form is [ADDRESS:]HOSTPORT:NODEPORT; an IPv6 address stands in brackets.",
             remedies=[usage],
         )
-    host, node = (_port(text, part, usage) for part in match["ports"].split(":"))
+    host, node = (_port(text, match[part], usage) for part in ("host", "node"))
     if node == API_PORT:
         raise ConfigError(
             f"{text!r} would publish the Kubernetes API a second time",
