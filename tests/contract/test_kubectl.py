@@ -31,7 +31,7 @@ from openshell_bootstrap.errors import ClusterError, NoSuchResourceError
 from openshell_bootstrap.gateway.node_container import build_container
 from openshell_bootstrap.gateway.readiness import find_failure, is_ready, observe_readiness
 from openshell_bootstrap.gateway.stale_nodes import KINDS, clean_stale_nodes, parse_state
-from openshell_bootstrap.gateway.stale_plan import Identity, find_own_node
+from openshell_bootstrap.gateway.stale_plan import ClusterState, Identity, find_own_node
 from openshell_bootstrap.models import Completed, GatewaySpec, Patience, PublishedPort
 from openshell_bootstrap.names import GatewayNames, node_name
 from openshell_bootstrap.waits import wait_until
@@ -154,9 +154,14 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
 
 
 def test_one_command_tells_of_everything_that_a_plan_needs(cluster):
-    seen = cluster.kubectl.get_json_since_start(*KINDS)
-    assert seen is not None
-    state = parse_state(seen)
+    def look() -> ClusterState:
+        seen = cluster.kubectl.get_json_since_start(*KINDS)
+        assert seen is not None
+        return parse_state(seen)
+
+    state = wait_until(
+        look, lambda seen: cluster.own in seen.leases, patience=MINUTE, what="the node's lease"
+    )
     own = find_own_node(state, Identity(cluster.own, cluster.own))
     assert own is not None
     assert own.hostname == cluster.own

@@ -33,13 +33,14 @@ def node(
         "kind": "Node",
         "metadata": {"name": name, "labels": {HOSTNAME_LABEL: hostname or name}},
         "spec": {},
-        "status": {"nodeInfo": {"kubeletVersion": "v1.36.3+k3s1"}},
+        "status": {},
     }
     if finalizers:
         made["metadata"]["finalizers"] = list(finalizers)
     if uninitialized:
         made["spec"]["taints"] = [{"key": UNINITIALIZED_TAINT, "effect": "NoSchedule"}]
     if heartbeat_s is not None:
+        made["status"]["nodeInfo"] = {"kubeletVersion": "v1.36.3+k3s1"}
         made["status"]["addresses"] = [{"type": "InternalIP", "address": "172.18.0.2"}]
         made["status"]["conditions"] = [
             {"type": "MemoryPressure", "status": "False"},
@@ -165,3 +166,24 @@ def claim(volume_name: str, *, uid: str = "") -> Manifest:
             "resources": {"requests": {"storage": "1Gi"}},
         },
     }
+
+
+def running_workload(name: str, started_s: float) -> tuple[Manifest, Manifest]:
+    """A deployment of one pod, and the pod, which runs since then."""
+    place = {"namespace": "kube-system", "labels": {"app": name}}
+    running = {"ready": True, "state": {"running": {"startedAt": rfc3339(started_s)}}}
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "generation": 1, **place},
+        "spec": {"selector": {"matchLabels": {"app": name}}, "replicas": 1},
+        "status": {"observedGeneration": 1},
+    }
+    pod_of_it = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"{name}-0", **place},
+        "spec": {},
+        "status": {"containerStatuses": [running]},
+    }
+    return deployment, pod_of_it
