@@ -1,0 +1,143 @@
+"""A gateway as its user has it: the installed command, and kubectl and docker beside it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+OPENSHELL = Path(sys.executable).with_name("openshell")
+POLL_S = 0.1
+COMMAND_S = 200
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that ran to its end."""
+
+    exit_code: int
+    out: str
+    err: str
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        return json.loads(self.out)
+
+    def __str__(self) -> str:
+        return f"exit code {self.exit_code}\n{self.out}\n{self.err}"
+
+
+@dataclass(frozen=True)
+class Command:
+    """`openshell` for one user, whose home is a folder of the test."""
+
+    home: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self, *words: object, expect: int | None = None, **changed: str) -> Ran:
+        process = self.begin(*words, **changed)
+        out, err = process.communicate(timeout=COMMAND_S)
+        ran = Ran(process.returncode, out, err)
+        assert expect is None or ran.exit_code == expect, f"{words}: {ran}"
+        return ran
+
+    def begin(self, *words: object, **changed: str) -> subprocess.Popen[str]:
+        """Start it and leave it running: in a session of its own, without a terminal."""
+        return subprocess.Popen(
+            [OPENSHELL, *map(str, words)],
+            env=self.full_environment(**changed),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def full_environment(self, **changed: str) -> dict[str, str]:
+        inherited = {key: value for key, value in os.environ.items() if "OPENSHELL" not in key}
+        own = {
+            "XDG_CONFIG_HOME": str(self.home / "config"),
+            "XDG_DATA_HOME": str(self.home / "data"),
+            "KUBECONFIG": str(self.home / "kubeconfig"),
+        }
+        return {**inherited, **own, **self.environment, **changed}
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """One gateway by its name; all of Docker's names follow from it."""
+
+    command: Command
+    name: str
+
+    @property
+    def container(self) -> str:
+        return f"openshell-cluster-{self.name}"
+
+    @property
+    def node(self) -> str:
+        return f"openshell-{self.name}"
+
+    def run(self, verb: str, *words: object, expect: int | None = 0, **changed: str) -> Ran:
+        """`openshell gateway VERB --name NAME …`."""
+        return self.command("gateway", verb, "--name", self.name, *words, expect=expect, **changed)
+
+    def start(self, *words: object, **changed: str) -> dict[str, Any]:
+        """Bring it up; the result of the envelope."""
+        return self.run("start", "-o", "json", *words, **changed).envelope["result"]
+
+    def exec(self, *argv: str, stdin: str | None = None) -> str:
+        """Run a command in the node, past the product."""
+        options = [] if stdin is None else ["--interactive"]
+        return docker("exec", *options, self.container, *argv, stdin=stdin)
+
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
+        return self.exec("kubectl", *arguments, stdin=stdin)
+
+    def get(self, *arguments: str) -> dict[str, Any]:
+        """Kubernetes objects."""
+        return json.loads(self.kubectl("get", *arguments, "-o", "json"))
+
+    def apply(self, *objects: dict[str, Any]) -> None:
+        listed = {"apiVersion": "v1", "kind": "List", "items": objects}
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(listed))
+
+    def nodes(self) -> list[str]:
+        return [each["metadata"]["name"] for each in self.get("nodes")["items"]]
+
+    def inspect(self) -> dict[str, Any]:
+        return inspect(self.container)
+
+
+def docker(*words: str, stdin: str | None = None, check: bool = True) -> str:
+    """What the docker command prints; with ``check`` it must succeed."""
+    done = subprocess.run(
+        ["docker", *words], input=stdin, capture_output=True, text=True, check=False
+    )
+    assert not check or done.returncode == 0, f"docker {words}: {done.stdout}{done.stderr}"
+    return done.stdout.strip()
+
+
+def inspect(container: str) -> dict[str, Any]:
+    return json.loads(docker("inspect", "--type", "container", container))[0]
+
+
+def until(look: Callable[[], T], what: str, within_s: float = 90) -> T:
+    """Look until there is something, and return it; a look that fails is none."""
+    deadline = time.monotonic() + within_s
+    last = ""
+    while time.monotonic() < deadline:
+        try:
+            if found := look():
+                return found
+        except (AssertionError, LookupError, ValueError) as error:
+            last = str(error)
+        time.sleep(POLL_S)
+    return pytest.fail(f"{what} did not happen within {within_s} s: {last}")
