@@ -5,10 +5,15 @@ import time
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+import hypothesis
 import pytest
 
 from tests.fakes.clock import FakeClock
 from tests.plugins.tiers import is_hermetic
+
+# How long a test may take is the timeout's to say; a busy machine makes no example wrong.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)

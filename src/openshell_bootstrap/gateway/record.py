@@ -20,6 +20,9 @@ RECORD_PATH = f"{DATA_PATH}/openshell/gateway.json"
 AUTHORITY_PATH = f"{DATA_PATH}/server/tls/server-ca.crt"
 SCHEMA = 1
 
+WRITE_SCRIPT = 'umask 077; cat >"$1.new" && sync "$1.new" && mv "$1.new" "$1"'
+"""Writes a file of the volume by rename, whole and on its disk before it bears its name."""
+
 _SECRET = 0o600
 _LAST_PORT = 65535
 
@@ -121,8 +124,7 @@ def record_entry(record: GatewayRecord) -> FileEntry:
 
 def write_record(node: NodeExec, record: GatewayRecord) -> None:
     """Replace the record of a running node by rename, so that no reader meets half of it."""
-    script = 'umask 077; cat >"$1.new" && sync "$1.new" && mv "$1.new" "$1"'
-    done = node.run(["sh", "-c", script, "sh", RECORD_PATH], stdin=encode_record(record))
+    done = node.run(["sh", "-c", WRITE_SCRIPT, "sh", RECORD_PATH], stdin=encode_record(record))
     if done.exit_status:
         raise EngineError(
             "The gateway's record could not be written to its volume",
