@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,14 +95,20 @@ def _listener(port: int) -> str:
     """Name the process that listens on a port, as far as this user may see it."""
     inodes = _listening_inodes(port)
     for process in Path("/proc").glob("[0-9]*"):
-        try:
-            links = {str(fd.readlink()) for fd in (process / "fd").iterdir()}
-            if links & inodes:
-                name = (process / "comm").read_text().strip()
-                return f"process {process.name} ({name})"
-        except OSError:
-            continue
+        if _open_files(process) & inodes:
+            with suppress(OSError):  # it ended a moment ago
+                return f"process {process.name} ({(process / 'comm').read_text().strip()})"
     return "a process that this user may not see"
+
+
+def _open_files(process: Path) -> set[str]:
+    """What a process has open, as far as this user may see it and it stays open."""
+    found = set()
+    with suppress(OSError):
+        for descriptor in (process / "fd").iterdir():
+            with suppress(OSError):
+                found.add(str(descriptor.readlink()))
+    return found
 
 
 def _listening_inodes(port: int) -> set[str]:

@@ -24,7 +24,7 @@ def api_port_candidates(gateway: str, ephemeral: tuple[int, int]) -> Iterator[Pu
     """
     first, last = ephemeral
     start = first - _POOL if first - _POOL > _LOWEST else last + 1
-    if start + _POOL > _PORTS:
+    if not _LOWEST < start <= _PORTS - _POOL:
         start = _FALLBACK
     offset = int(hashlib.sha256(gateway.encode()).hexdigest()[:8], 16)
     for step in range(_POOL):

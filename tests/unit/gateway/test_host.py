@@ -1,0 +1,86 @@
+"""What this host says of itself, and who has its ports."""
+
+import os
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from openshell_bootstrap.gateway import host as module
+from openshell_bootstrap.gateway.host import Host, HostFacts
+from openshell_bootstrap.models import PublishedPort
+from tests.fakes.engine_state import INFO
+
+
+def listen(address="127.0.0.1", family=socket.AF_INET):
+    server = socket.socket(family)
+    server.bind((address, 0))
+    server.listen()
+    return server
+
+
+def test_of_another_host_nothing_is_said():
+    assert Host().facts(replace(INFO, is_local=False)) == HostFacts()
+
+
+def test_of_this_host_what_the_kernel_says(tmp_path, monkeypatch):
+    (tmp_path / "max_user_instances").write_text("128\n")
+    (tmp_path / "max_user_watches").write_text("junk\n")
+    (tmp_path / "range").write_text("1024\t2048\n")
+    monkeypatch.setattr(module, "_INOTIFY", tmp_path)
+    monkeypatch.setattr(module, "_EPHEMERAL", tmp_path / "range")
+    monkeypatch.setattr(module, "KERNEL_MODULES", str(tmp_path / "absent"))
+    facts = Host().facts(replace(INFO, data_root=str(tmp_path)))
+    assert facts.inotify_instances == 128
+    assert facts.inotify_watches is None
+    assert facts.ephemeral_ports == (1024, 2048)
+    assert not facts.has_modules
+    assert facts.free_bytes is not None
+    assert facts.free_bytes > 0
+
+
+@pytest.mark.parametrize("content", [None, "", "1 2 3", "a b"])
+def test_a_range_that_cannot_be_read_is_the_usual_one(tmp_path, monkeypatch, content):
+    path = tmp_path / "range"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setattr(module, "_EPHEMERAL", path)
+    assert Host().facts(INFO).ephemeral_ports == (32768, 60999)
+
+
+def test_a_data_folder_that_cannot_be_seen_has_no_known_space(tmp_path):
+    assert Host().facts(replace(INFO, data_root=str(tmp_path / "absent"))).free_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("bound", "asked"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "::1")]
+)
+def test_a_port_that_a_process_has_is_told_with_the_process(bound, asked):
+    """R54, R56: the holder is named before anything is made."""
+    with listen(bound, socket.AF_INET6 if ":" in bound else socket.AF_INET) as server:
+        number = server.getsockname()[1]
+        holder = Host().port_holder(PublishedPort(asked, number, 6443))
+    name = Path("/proc/self/comm").read_text().strip()
+    assert holder == f"process {os.getpid()} ({name}) has it"
+    assert Host().port_holder(PublishedPort(asked, number, 6443)) is None
+
+
+def test_a_holder_that_cannot_be_seen_is_said_to_be_there(monkeypatch):
+    monkeypatch.setattr(module, "_listening_inodes", lambda _port: set())
+    with listen() as server:
+        holder = Host().port_holder(PublishedPort("127.0.0.1", server.getsockname()[1], 6443))
+    assert holder == "a process that this user may not see has it"
+
+
+def test_a_port_that_only_root_may_bind_is_the_engines_to_bind(monkeypatch):
+    def refuse(_socket, _address):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    assert Host().port_holder(PublishedPort("127.0.0.1", 80, 30080)) is None
+
+
+def test_an_address_that_this_host_does_not_have_is_told():
+    why = Host().port_holder(PublishedPort("192.0.2.1", 16443, 6443))
+    assert why == "Cannot assign requested address"
