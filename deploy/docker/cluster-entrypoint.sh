@@ -34,10 +34,13 @@ log() {
   printf 'openshell: %s\n' "$*" >&2
 }
 
-# refuse STATUS REASON SENTENCE
+# refuse STATUS REASON SENTENCE…
 refuse() {
-  log "refused: $2: $3"
-  exit "$1"
+  status=$1
+  reason=$2
+  shift 2
+  log "refused: $reason: $*"
+  exit "$status"
 }
 
 # Sleeps so that a signal is acted on at once: a shell defers traps while a foreground command runs.

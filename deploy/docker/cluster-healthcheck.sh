@@ -6,10 +6,15 @@ set -eu
 
 root=${OPENSHELL_HEALTHCHECK_ROOT:-}
 
-# fail REASON: of several lines the last one says it (kubectl's first ones are a log).
+# fail REASON [ANSWER]
 fail() {
-  printf 'unhealthy: %s\n' "$1$(printf '%s' "${2:-}" | tail -n 1)"
+  printf 'unhealthy: %s\n' "$1$(shorten "${2:-}")"
   exit 1
+}
+
+# The checks that /readyz says have failed, or else the last line (kubectl's first ones are a log).
+shorten() {
+  printf '%s' "$1" | grep -o '\[-\][^ ]*' | tr '\n' ' ' | grep . || printf '%s' "$1" | tail -n 1
 }
 
 # Digits of a time in RFC 3339 (UTC, whole seconds), which compare as numbers.

@@ -1,7 +1,9 @@
 """The container's cgroup, over a temporary tree and, where the machine has one, a real tree."""
 
+import fcntl
 import os
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -122,7 +124,13 @@ def test_a_root_that_never_empties_ends_with_71(node: Node) -> None:
 
 @pytest.fixture
 def own_cgroup() -> Iterator[Path]:
-    """A cgroup of the machine's v2 tree with a controller to pass on."""
+    """A cgroup of the machine's v2 tree with a controller to pass on, for one run of tests."""
+    with (Path(tempfile.gettempdir()) / "openshell-entrypoint-cgroup.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield from made_cgroup()
+
+
+def made_cgroup() -> Iterator[Path]:
     root = next((p for p in map(Path, ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
                  if (p / "cgroup.controllers").exists()), None)  # fmt: skip
     controllers = root.joinpath("cgroup.controllers").read_text().split() if root else []

@@ -10,6 +10,11 @@ STARTED = "1767225600"  # 2026-01-01T00:00:00Z
 FRESH = "True 2026-01-01T00:00:00Z KubeletReady"
 STALE = "True 2025-12-31T23:59:59Z KubeletReady"
 NOT_READY = "False 2026-01-01T00:01:00Z KubeletNotReady"
+NOT_YET = (
+    r'E0101 memcache.go:265] "Unhandled Error"'
+    "\nError from server (InternalError): an error on the"
+    r' server ("[+]ping ok\n[-]etcd-readiness failed: reason withheld\n[-]informer-sync failed: x")'
+)
 OK = "healthy: the Kubernetes API and node openshell-t1 are ready"
 
 
@@ -19,6 +24,8 @@ OK = "healthy: the Kubernetes API and node openshell-t1 are ready"
         (STARTED, "ok", FRESH, OK),
         (None, "ok", FRESH, "unhealthy: k3s has not been started yet"),
         (STARTED, None, FRESH, "unhealthy: the Kubernetes API is not ready: connection refused"),
+        (STARTED, NOT_YET, FRESH,
+         "unhealthy: the Kubernetes API is not ready: [-]etcd-readiness [-]informer-sync "),
         (STARTED, "ok", None, "unhealthy: node openshell-t1 cannot be read: connection refused"),
         (STARTED, "ok", NOT_READY, "unhealthy: node openshell-t1 is not ready: KubeletNotReady"),
         (STARTED, "ok", STALE,
