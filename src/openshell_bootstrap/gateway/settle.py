@@ -36,14 +36,12 @@ class Settled:
         spec: What the gateway is to be.
         base: What it was made of last; None for a new one.
         explicit_changes: Differences that a flag of this call made.
-        implicit_changes: Differences that this environment made.
         notices: What the user should know.
     """
 
     spec: GatewaySpec
     base: GatewaySpec | None
     explicit_changes: tuple[str, ...] = ()
-    implicit_changes: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
 
@@ -75,12 +73,10 @@ def settle(
         spec = _overlay(_new(request, seen, default_image, choose_port), request)
         return Settled(spec=_with_proxies(spec, request), base=None)
     asked = _overlay(base, request)
-    spec = _with_proxies(asked, request)
     return Settled(
-        spec=spec,
+        spec=_with_proxies(asked, request),
         base=base,
         explicit_changes=describe_changes(base, asked),
-        implicit_changes=describe_changes(asked, spec),
         notices=notices,
     )
 
