@@ -239,3 +239,9 @@ def test_ctrl_c_is_130_and_says_what_stands(cli):
     assert "Interrupted" in result.stderr
     envelope = json.loads(cli("gateway", "start", "-o", "json").stdout)
     assert envelope["error"]["code"] == "cancelled"
+
+
+@pytest.mark.parametrize("output", ["table", "json", "yaml"])
+def test_words_that_are_no_unicode_are_told_all_the_same(cli, output):
+    for words in (["--b\udcff"], ["--grace", "\udcff"], ["\udcff"]):
+        assert cli("gateway", "stop", "-o", output, *words).exit_code == 2

@@ -1,5 +1,6 @@
 """The command line as a whole, and the only place where an error ends."""
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -97,5 +98,7 @@ def version(
 
 def run() -> NoReturn:
     """The ``openshell`` command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name need not exist in the user's encoding
+        sys.stdout.reconfigure(errors="backslashreplace")
     app(prog_name="openshell")
     raise AssertionError  # main() has exited

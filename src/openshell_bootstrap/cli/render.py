@@ -27,14 +27,20 @@ def success(result: object, command: str, output: Output) -> str:
 
 def failure(error: BootstrapError, invocation: Invocation) -> str:
     """An error as an envelope."""
+    details = "\n".join([*filter(None, [error.details]), *getattr(error, "__notes__", ())])
     told = {
         "code": code_of(error),
-        "brief": error.brief,
-        "details": "\n".join([*filter(None, [error.details]), *getattr(error, "__notes__", ())]),
-        "remedies": list(error.remedies),
+        "brief": _encodable(error.brief),
+        "details": _encodable(details),
+        "remedies": [_encodable(remedy) for remedy in error.remedies],
     }
     envelope = {"schema": SCHEMA, "command": invocation.command, "ok": False, "error": told}
     return _encode(envelope, invocation.output)
+
+
+def _encodable(text: str) -> str:
+    """An error may quote a word of the command line that is no Unicode."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _encode(envelope: dict[str, Any], output: Output) -> str:

@@ -21,12 +21,12 @@ from openshell_bootstrap.gateway.results import (
     Versions,
 )
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """Text in which nothing steers the terminal: names and logs come from anywhere."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    """Text in which nothing steers the terminal or cannot be encoded."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 @singledispatch

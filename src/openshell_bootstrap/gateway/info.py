@@ -34,7 +34,7 @@ def info(name: str, *, engine: Engine, store: Store) -> Info:
         raise not_found(name)
     host = stored if isinstance(stored, HostRecord) else None
     record = _record_of(engine, container)
-    kubeconfig = store.kubeconfigs.path(name)
+    has_kubeconfig = store.kubeconfigs.find(name) is not None
     return Info(
         name=name,
         node_name=_node_name(name, record, host, container),
@@ -43,7 +43,7 @@ def info(name: str, *, engine: Engine, store: Store) -> Info:
         network=names.network if engine.networks.list_named(names.network) else "",
         endpoint=_first(container and api_endpoint(container), host and host.gateway_endpoint),
         image=_first(container and container.image, host and host.container_image),
-        kubeconfig=str(kubeconfig) if kubeconfig.exists() else "",
+        kubeconfig=str(store.kubeconfigs.path(name)) if has_kubeconfig else "",
         data_mountpoint=volume.mountpoint if volume else "",
         cluster_id=_first(record and record.cluster_id, host and host.cluster_id),
         k3s_version=record.k3s_version if record else "",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from openshell_bootstrap.errors import ConfigError
 from openshell_bootstrap.models import Unknown
 from openshell_bootstrap.names import check_adopted_name
-from openshell_bootstrap.store.files import ensure_private_folder, write_by_rename
+from openshell_bootstrap.store.files import ensure_private_folder, explained, write_by_rename
 from openshell_bootstrap.store.paths import ConfigPaths
 
 
@@ -41,15 +41,18 @@ class ActiveGateway:
         Raises:
             ConfigError: No gateway can have that name, or the file cannot be written.
         """
+        check_adopted_name(name)
         path = self.paths.active
-        try:
+        with explained("The active gateway cannot be written", path):
             ensure_private_folder(path.parent)
-            write_by_rename(path, f"{check_adopted_name(name)}\n".encode())
-        except OSError as error:
-            raise ConfigError(
-                f"The active gateway cannot be written to {path}", details=str(error)
-            ) from error
+            write_by_rename(path, f"{name}\n".encode())
 
     def clear(self) -> None:
-        """Have no active gateway; fine if there is none."""
-        self.paths.active.unlink(missing_ok=True)
+        """Have no active gateway; fine if there is none.
+
+        Raises:
+            ConfigError: The file cannot be removed.
+        """
+        path = self.paths.active
+        with explained("The active gateway cannot be cleared", path):
+            path.unlink(missing_ok=True)

@@ -2,10 +2,34 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from openshell_bootstrap.errors import ConfigError
 
 PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700
+
+
+@contextmanager
+def explained(what: str, path: Path) -> Iterator[None]:
+    """Tell a refusal of the file system as one that the user can mend.
+
+    Raises:
+        ConfigError: Instead of the system's own error.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(
+            f"{what}: {path}",
+            details=str(error),
+            remedies=[
+                "Let this user write there (a command that ran as root may have made it), or set "
+                "XDG_CONFIG_HOME to another folder."
+            ],
+        ) from error
 
 
 def ensure_private_folder(folder: Path) -> None:

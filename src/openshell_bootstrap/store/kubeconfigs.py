@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openshell_bootstrap.errors import ConfigError, LockedError
-from openshell_bootstrap.store.files import PRIVATE, ensure_private_folder, write_by_rename
+from openshell_bootstrap.store.files import (
+    PRIVATE,
+    ensure_private_folder,
+    explained,
+    write_by_rename,
+)
 from openshell_bootstrap.store.metadata import remove_if_empty
 from openshell_bootstrap.store.paths import ConfigPaths
 
@@ -24,33 +29,40 @@ class Kubeconfigs:
         return self.paths.kubeconfig(name)
 
     def find(self, name: str) -> bytes | None:
-        """The gateway's kubeconfig, or None if there is none."""
-        try:
-            return self.path(name).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise ConfigError(
-                f"The kubeconfig {self.path(name)} cannot be read", details=str(error)
-            ) from error
+        """The gateway's kubeconfig, or None if there is none.
+
+        Raises:
+            ConfigError: It cannot be read.
+        """
+        path = self.path(name)
+        with explained("The gateway's kubeconfig cannot be read", path):
+            try:
+                return path.read_bytes()
+            except (FileNotFoundError, NotADirectoryError):
+                return None
 
     def write(self, name: str, content: bytes) -> Path:
-        """Write the gateway's kubeconfig and return its path."""
+        """Write the gateway's kubeconfig and return its path.
+
+        Raises:
+            ConfigError: It cannot be written.
+        """
         path = self.path(name)
-        try:
+        with explained("The gateway's kubeconfig cannot be written", path):
             ensure_private_folder(path.parent)
             write_by_rename(path, content)
-        except OSError as error:
-            raise ConfigError(
-                f"The gateway's kubeconfig cannot be written to {path}", details=str(error)
-            ) from error
         return path
 
     def remove(self, name: str) -> None:
-        """Remove the gateway's kubeconfig; fine if there is none."""
+        """Remove the gateway's kubeconfig; fine if there is none.
+
+        Raises:
+            ConfigError: It cannot be removed.
+        """
         path = self.path(name)
-        path.unlink(missing_ok=True)
-        remove_if_empty(path.parent)
+        with explained("The gateway's kubeconfig cannot be removed", path):
+            path.unlink(missing_ok=True)
+            remove_if_empty(path.parent)
 
 
 def edit_user_kubeconfig(path: Path, change: Callable[[bytes], bytes]) -> bool:

@@ -73,8 +73,9 @@ def hold(folders: LockFolders, name: str, *, gateway: str, command: str) -> Iter
                 f"The lock file {held.path} was removed by somebody just now",
                 remedies=["Try again."],
             )
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n{command}\n".encode(), 0)
+        with suppress(OSError):  # no space: the lock holds all the same, without a name in it
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n{command}\n".encode(), 0)
         yield held
     finally:
         # Closing releases: no other process has this open file, and none inherits it.

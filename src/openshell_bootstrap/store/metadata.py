@@ -14,7 +14,7 @@ import msgspec
 from openshell_bootstrap.errors import ConfigError
 from openshell_bootstrap.models import Unknown
 from openshell_bootstrap.names import check_adopted_name
-from openshell_bootstrap.store.files import ensure_private_folder, write_by_rename
+from openshell_bootstrap.store.files import ensure_private_folder, explained, write_by_rename
 from openshell_bootstrap.store.paths import ConfigPaths
 
 _ALIASES = {"cf_team_domain": "edge_team_domain", "cf_auth_url": "edge_auth_url"}
@@ -71,11 +71,16 @@ class Records:
         return stored if stored is None or isinstance(stored, Unknown) else _record(stored, path)
 
     def list(self) -> dict[str, HostRecord | Unknown]:
-        """All records, by gateway, in the order of their names."""
-        try:
-            folders = sorted(self.paths.gateways.iterdir())
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
+        """All records, by gateway, in the order of their names.
+
+        Raises:
+            ConfigError: The folder cannot be read.
+        """
+        with explained("The records of gateways cannot be read", self.paths.gateways):
+            try:
+                folders = sorted(self.paths.gateways.iterdir())
+            except (FileNotFoundError, NotADirectoryError):
+                return {}
         found = {path.name: self.find(path.name) for path in folders if _is_name(path.name)}
         return {name: record for name, record in found.items() if record is not None}
 
@@ -86,26 +91,30 @@ class Records:
             ConfigError: The folder cannot be written.
         """
         path = self.paths.metadata(record.name)
-        try:
+        with explained("The gateway's record cannot be written", path):
             ensure_private_folder(path.parent)
             present = _read(path)
             if isinstance(present, Unknown) or (
                 present is not None and isinstance(_record(present, path), Unknown)
             ):
-                path.replace(_free_name(path))
+                _set_aside(path)
                 present = None
             write_by_rename(path, _merged(present or {}, record))
-        except OSError as error:
-            raise _cannot_write(path, error) from error
 
     def remove(self, name: str) -> None:
-        """Remove a record, and its folder if nothing else is in it; fine if there is none."""
+        """Remove a record, and its folder if nothing else is in it; fine if there is none.
+
+        A record that cannot be read is set aside: nobody knows what it holds.
+
+        Raises:
+            ConfigError: It cannot be removed.
+        """
         path = self.paths.metadata(name)
-        try:
+        with explained("The gateway's record cannot be removed", path):
+            if isinstance(_read(path), Unknown):
+                _set_aside(path)
             path.unlink(missing_ok=True)
             remove_if_empty(path.parent)
-        except OSError as error:
-            raise _cannot_write(path, error) from error
 
 
 def remove_if_empty(folder: Path) -> None:
@@ -154,14 +163,14 @@ def _merged(present: Mapping[str, msgspec.Raw], record: HostRecord) -> bytes:
     return msgspec.json.format(msgspec.json.encode({**present, **said})) + b"\n"
 
 
-def _free_name(path: Path) -> Path:
-    """A name for a damaged record under which nothing is kept yet."""
+def _set_aside(path: Path) -> None:
+    """Give a damaged record a name under which nothing is kept yet."""
     free = path.with_name(f"{path.name}.damaged")
     number = 1
     while free.exists():
         number += 1
         free = path.with_name(f"{path.name}.damaged-{number}")
-    return free
+    path.replace(free)
 
 
 def _is_name(name: str) -> bool:
@@ -170,11 +179,3 @@ def _is_name(name: str) -> bool:
     except ConfigError:
         return False
     return True
-
-
-def _cannot_write(path: Path, error: OSError) -> ConfigError:
-    return ConfigError(
-        f"The gateway's record cannot be written to {path.parent}",
-        details=str(error),
-        remedies=["Make the folder writable for you, or set XDG_CONFIG_HOME to one that is."],
-    )

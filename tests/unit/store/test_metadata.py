@@ -206,3 +206,34 @@ def test_any_unknown_field_survives(tmp_path_factory, unknown):
     store.records.write(RECORD)
     stored = json.loads(path.read_bytes())
     assert {key: stored[key] for key in unknown} == unknown
+
+
+def test_a_damaged_record_is_set_aside_when_its_gateway_goes(store):
+    path = put(store, b"{")
+    store.records.remove("t1")
+    assert store.records.list() == {}
+    assert path.with_name("metadata.json.damaged").read_bytes() == b"{"
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store: store.records.list(),
+        lambda store: store.records.remove("t1"),
+        lambda store: store.kubeconfigs.find("t1"),
+        lambda store: store.kubeconfigs.write("t1", b""),
+        lambda store: store.kubeconfigs.remove("t1"),
+        lambda store: store.active.select("t1"),
+        lambda store: store.active.clear(),
+    ],
+)
+def test_what_the_system_refuses_is_told_with_its_place_and_a_remedy(store, write):
+    """As after a command that ran as root; a loop of links is refused to root too."""
+    store.config.parent.mkdir()
+    store.config.symlink_to(store.config)
+    with pytest.raises(ConfigError) as caught:
+        write(store)
+    assert str(store.config) in caught.value.brief
+    assert "XDG_CONFIG_HOME" in caught.value.remedies[0]
+    assert isinstance(store.records.find("t1"), Unknown)
+    assert isinstance(store.active.find(), Unknown)
