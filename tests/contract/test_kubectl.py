@@ -4,18 +4,16 @@ Only here does the real API server say what it does with stale versions, other u
 and the affinity of volumes; everything else about the clean-up is tested on the fake.
 """
 
-import secrets
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 
+import docker
 import msgspec
 import pytest
 
 from openshell_bootstrap import bundle
-from openshell_bootstrap.cluster.kubectl import Deletion, Kubectl
-from openshell_bootstrap.cluster.node_exec import NodeExec
-from openshell_bootstrap.cluster.nodes import Node, Pod, parse_nodes, parse_pods
+from openshell_bootstrap.cluster.kubectl import Deletion
+from openshell_bootstrap.cluster.nodes import Pod
 from openshell_bootstrap.cluster.volumes import (
     Affinity,
     Volume,
@@ -32,77 +30,20 @@ from openshell_bootstrap.gateway.node_container import build_container
 from openshell_bootstrap.gateway.readiness import find_failure, is_ready, observe_readiness
 from openshell_bootstrap.gateway.stale_nodes import KINDS, clean_stale_nodes, parse_state
 from openshell_bootstrap.gateway.stale_plan import ClusterState, Identity, find_own_node
-from openshell_bootstrap.models import Completed, GatewaySpec, Patience, PublishedPort
+from openshell_bootstrap.models import GatewaySpec, Patience, PublishedPort
 from openshell_bootstrap.names import GatewayNames, node_name
 from openshell_bootstrap.waits import wait_until
+from tests.contract.cluster import MINUTE, Cluster, Counting
 from tests.fakes import kube_objects as objects
 from tests.fakes.kube import FakeKube
-from tests.fakes.kube_objects import Manifest
-
-MINUTE = Patience(timeout_s=60, interval_s=0.5)
-
-
-@dataclass
-class Counting:
-    """Passes commands on and counts them."""
-
-    node: NodeExec
-    runs: list[tuple[str, ...]] = field(default_factory=list)
-
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
-        self.runs.append(tuple(argv))
-        return self.node.run(argv, stdin=stdin, timeout_s=timeout_s)
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """A node, ready, and what a test needs beside it."""
-
-    node: NodeExec
-    own: str
-
-    @property
-    def kubectl(self) -> Kubectl:
-        return Kubectl(self.node)
-
-    def name(self) -> str:
-        return f"k{secrets.token_hex(4)}"
-
-    def create(self, *manifests: Manifest) -> None:
-        listed = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": manifests})
-        made = self.node.run(["kubectl", "create", "-f", "-"], stdin=listed)
-        assert made.exit_status == 0, made.stderr
-
-    def make_folders(self, *paths: str) -> None:
-        assert self.node.run(["mkdir", "-p", *paths]).exit_status == 0
-
-    def find_node(self, name: str) -> Node | None:
-        return next(
-            (n for n in parse_nodes(self.kubectl.get_json("nodes")) if n.name == name), None
-        )
-
-    def get_node(self, name: str) -> Node:
-        node = self.find_node(name)
-        assert node is not None
-        return node
-
-    def get_volume(self, name: str) -> Volume:
-        return next(v for v in parse_volumes(self.kubectl.get_json("pv")) if v.name == name)
-
-    def find_pod(self, name: str) -> Pod | None:
-        return next((p for p in parse_pods(self.kubectl.get_json("pods")) if p.name == name), None)
-
-    def get_pod(self, name: str) -> Pod:
-        pod = self.find_pod(name)
-        assert pod is not None
-        return pod
+from tests.plugins.engine import Remains
 
 
 @pytest.fixture(scope="module")
 def real_cluster(
     request: pytest.FixtureRequest,
     engine: Engine,
-    docker_client: object,
+    docker_client: docker.DockerClient,
     node_image: str,
     run_id: str,
 ) -> Iterator[Cluster]:
@@ -116,7 +57,7 @@ def real_cluster(
         api_port=PublishedPort("127.0.0.1", 0, 6443),
     )
     made = build_container(spec, engine.info(), generation=run_id, has_modules=False)
-    network = engine.networks.create(names.network, made.labels)
+    engine.networks.create(names.network, made.labels)
     container = engine.containers.create(made)
     engine.containers.put_files(container, bundle.files())
     engine.containers.start(container)
@@ -136,10 +77,7 @@ def real_cluster(
     )
     yield Cluster(node, own)
     if not request.config.getoption("--keep"):
-        engine.containers.remove(container, force=True, volumes=True)
-        for mount in made.mounts:
-            engine.volumes.remove(mount.source)
-        engine.networks.remove(network)
+        Remains(docker_client, (names.gateway,)).remove()
 
 
 @pytest.fixture(params=["fake", "real"])
@@ -269,7 +207,7 @@ def test_a_deletion_takes_only_the_very_object_that_was_looked_at(cluster):
     assert cluster.find_node(name) is not None
     right = Deletion(url=node.url, uid=node.uid)
     assert cluster.kubectl.delete([right])[node.url].kind == "done"
-    assert cluster.find_node(name) is None
+    cluster.wait_until_gone(name)
     assert cluster.kubectl.delete([right])[node.url].kind == "gone"
 
 
@@ -288,6 +226,7 @@ def test_after_a_required_deletion_that_failed_nothing_else_is_tried(cluster):
         return [each.kind for each in cluster.kubectl.delete(deletions).values()]
 
     assert outcomes(is_required=True) == ["done", "conflict", "skipped"]
+    cluster.wait_until_gone(names[0])
     assert outcomes(is_required=False) == ["gone", "conflict", "done"]
     right = Deletion(url=nodes[1].url, uid=nodes[1].uid, is_required=True)
     assert cluster.kubectl.delete([right])[nodes[1].url].kind == "done"
@@ -300,13 +239,17 @@ def test_a_node_with_a_finalizer_only_begins_to_go(cluster):
     node = cluster.get_node(name)
     assert cluster.kubectl.delete([Deletion(url=node.url, uid=node.uid)])[node.url].kind == "done"
     assert cluster.get_node(name).is_terminating
-    let_go = next(
-        each.raw.replace(b'"example.com/hold"', b"")
-        for each in cluster.kubectl.get_json("nodes")
-        if name.encode() in each.raw
-    )
-    assert cluster.kubectl.replace({name: let_go})[name].kind == "done"
-    assert cluster.find_node(name) is None
+
+    def let_go() -> str:
+        raw = next(
+            each.raw for each in cluster.kubectl.get_json("nodes") if name.encode() in each.raw
+        )
+        changed = msgspec.json.decode(raw)
+        changed["metadata"]["finalizers"].remove("example.com/hold")
+        return cluster.kubectl.replace({name: msgspec.json.encode(changed)})[name].kind
+
+    wait_until(let_go, lambda kind: kind == "done", patience=MINUTE, what="an unchanged node")
+    cluster.wait_until_gone(name)
 
 
 def test_a_pod_of_a_dead_node_goes_at_once_without_a_grace(cluster):
@@ -372,7 +315,7 @@ def test_an_old_node_with_300_volumes_is_cleaned_up(cluster, record_property):
     assert set(names) <= set(cleaned.rebound_volumes)
     assert f"default/{stem}-alone" in cleaned.uncontrolled_pods
     assert f"{stem}-alone" in [pod.name for pod in kept]
-    assert cluster.find_node(old) is None
+    cluster.wait_until_gone(old)
     after = look()
     assert {v.name: (v.uid, v.path, v.claim_uid) for v in after} == {
         v.name: (v.uid, v.path, v.claim_uid) for v in before

@@ -117,10 +117,11 @@ def list_alive(before: ClusterState, after: ClusterState) -> frozenset[str]:
 
 def list_movable(state: ClusterState, departed: Collection[str]) -> tuple[Volume, ...]:
     """Volumes that are to be rebound if their folders are where they should be."""
+    alive = _list_alive_claims(state)
     return tuple(
         volume
         for volume in state.volumes
-        if _is_pinned_to(state, volume, departed) and not _find_obstacle(state, volume)
+        if _is_pinned_to(state, volume, departed) and not _find_obstacle(volume, alive)
     )
 
 
@@ -159,7 +160,11 @@ def _is_pinned_to(state: ClusterState, volume: Volume, departed: Collection[str]
     return volume.affinity.shape == "pinned" and list_nodes_of(state, volume) <= frozenset(departed)
 
 
-def _find_obstacle(state: ClusterState, volume: Volume) -> str:
+def _list_alive_claims(state: ClusterState) -> frozenset[str]:
+    return frozenset(claim.uid for claim in state.claims if not claim.is_terminating)
+
+
+def _find_obstacle(volume: Volume, alive: frozenset[str]) -> str:
     """Why a volume is not to be rebound, wherever its folder is; empty if nothing is against it."""
     if volume.is_terminating:
         return f"it is being deleted, and its files, if any, stay in {volume.path}"
@@ -167,7 +172,6 @@ def _find_obstacle(state: ClusterState, volume: Volume) -> str:
         return "its data is not a folder of this node"
     if not is_below_data(volume.path):
         return f"its folder {volume.path!r} is not on the gateway's data volume"
-    alive = {claim.uid for claim in state.claims if not claim.is_terminating}
     if volume.reclaim_policy == "Delete" and volume.claim and volume.claim_uid not in alive:
         # A provisioner that finds the node again would at once erase the folder.
         return (
@@ -182,16 +186,18 @@ def _report_volumes(
     state: ClusterState, gone: frozenset[str], rebind: Collection[Volume]
 ) -> tuple[str, ...]:
     sentences = []
+    alive = _list_alive_claims(state)
+    rebound = {volume.name for volume in rebind}
     for volume in state.volumes:
         mentioned = ", ".join(sorted(list_nodes_of(state, volume) & gone))
-        if not mentioned or volume in rebind:
+        if not mentioned or volume.name in rebound:
             continue
         if volume.affinity.shape == "unknown":
             reason = "its node affinity has a shape that is not understood, so the node stays too"
         elif not _is_pinned_to(state, volume, gone):
             continue
         else:
-            reason = _find_obstacle(state, volume) or (
+            reason = _find_obstacle(volume, alive) or (
                 f"its folder {volume.path} is not there; if it comes back, start again"
             )
         sentences.append(f"Volume {volume.name} is left on node {mentioned}: {reason}.")

@@ -225,7 +225,12 @@ def test_a_renamed_node_keeps_every_claim_and_byte_whenever_it_is_killed(lives, 
     assert {pod.name for pod in kept} == {"alone"}
     (sentence,) = cleaned.reported
     assert missing in sentence
-    assert list(get(node, "nodes")) == [lives.spec.hostname]
+    wait_until(
+        lambda: list(get(node, "nodes")),
+        lambda names: names == [lives.spec.hostname],
+        patience=PATIENCE,
+        what="k3s to let the old node go",
+    )
     wait_for_pods(node, "web-0", "web-1", "web-2")
     assert {name: each["metadata"]["uid"] for name, each in get(node, "pvc").items()} == claims
     after = get(node, "pv")
