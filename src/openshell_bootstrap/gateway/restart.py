@@ -7,6 +7,7 @@ from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Started
 from openshell_bootstrap.gateway.start import Means, bring_up
 from openshell_bootstrap.gateway.stop import halt
+from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.store.host import Store
 
 
@@ -24,6 +25,7 @@ def restart(
         GatewayNotFoundError: There is no gateway of that name.
         BootstrapError: As ``stop`` and ``start`` raise.
     """
+    check_adopted_name(request.name)
     with store.lock(engine.info().id, request.name) as held:
         if held.notice:
             report(Notice(held.notice))
