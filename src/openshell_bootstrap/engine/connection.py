@@ -177,12 +177,15 @@ class Connection:
             self.api.close()
 
     def _client(self, version: str) -> docker.APIClient:
-        return docker.APIClient(
+        client = docker.APIClient(
             base_url=self.endpoint.url,
             version=version,
             timeout=REQUEST_TIMEOUT_S,
             tls=self.endpoint.tls or False,
         )
+        # REQUESTS_CA_BUNDLE and its like would win over the authority that was given for it.
+        client.trust_env = self.endpoint.tls is None
+        return client
 
 
 def _raise_for_status(response: requests.Response) -> None:

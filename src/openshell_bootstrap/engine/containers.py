@@ -163,8 +163,9 @@ class DockerContainers:
     def _inspected(self, filters: Mapping[str, Sequence[str]]) -> Iterator[Container]:
         """Inspect each of a list; one that is gone by then is none."""
         with self.connection.doing("list containers", NoSuchContainerError):
-            for summary in self.connection.api.containers(all=True, filters=dict(filters)):
-                found = self._inspect(convert(summary, SummaryAnswer).id)
+            answer = self.connection.api.containers(all=True, filters=dict(filters))
+            for summary in convert(answer, list[SummaryAnswer]):
+                found = self._inspect(summary.id)
                 if found is not None:
                     yield found
 

@@ -77,6 +77,8 @@ def translated(endpoint: str, what: str, missing: type[EngineError]) -> Iterator
         yield
     except APIError as error:
         answer = str(error.explanation or error)
+        if error.response is not None:  # the library leaves a streamed answer open
+            error.response.close()
         raise from_answer(int(error.status_code or 0), answer, what, missing) from error
     except msgspec.ValidationError as error:
         raise _unreadable(endpoint, what, error) from error

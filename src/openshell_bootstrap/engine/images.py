@@ -63,12 +63,15 @@ def follow_pull(reference: str, lines: Iterable[object], progress: Progress) -> 
     Raises:
         PullError: The stream holds an error.
     """
+    errors = []
     for raw in lines:
         line = convert(raw, PullLine)
         if line.error:
-            raise _not_pulled(reference, line.error)
+            errors.append(line.error)
         if line.id and line.detail.total and line.status in {"Downloading", "Extracting"}:
             progress(f"{line.id} {line.status.lower()}", line.detail.current, line.detail.total)
+    if errors:
+        raise _not_pulled(reference, "\n".join(errors))
 
 
 def _not_pulled(reference: str, details: str) -> PullError:

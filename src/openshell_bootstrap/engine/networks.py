@@ -45,9 +45,10 @@ class DockerNetworks:
     def _inspected(self, filters: Mapping[str, Sequence[str]]) -> Iterator[Network]:
         """A list tells no containers, so each is inspected; one that is gone by then is none."""
         with self.connection.doing("list networks", NoSuchNetworkError):
-            for summary in self.connection.api.networks(filters=dict(filters)):
+            listed = self.connection.api.networks(filters=dict(filters))
+            for summary in convert(listed, list[SummaryAnswer]):
                 try:
-                    answer = self.connection.api.inspect_network(convert(summary, SummaryAnswer).id)
+                    answer = self.connection.api.inspect_network(summary.id)
                 except NotFound:
                     continue
                 yield translate.network(convert(answer, NetworkAnswer))

@@ -69,8 +69,8 @@ class Duplex:
             yield STDOUT, chunk
 
     def send(self, data: bytes) -> None:
-        """Send input; a command that wants no more of it is no error."""
-        with suppress(ConnectionError):
+        """Send input. A command that wants no more of it is no error: its output tells."""
+        with suppress(OSError):
             self.channel.sendall(data)
 
     def end_input(self) -> None:

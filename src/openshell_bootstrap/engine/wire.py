@@ -177,7 +177,7 @@ class VolumeAnswer(_Answer):
 class VolumesAnswer(_Answer):
     """``GET /volumes``."""
 
-    volumes: list[VolumeAnswer] | None = None
+    volumes: list[VolumeAnswer] | None
 
 
 class ExecAnswer(_Answer):

@@ -1,0 +1,123 @@
+"""Ways to an engine that is behind a unix socket, and engines that answer wrongly."""
+
+import socket
+import socketserver
+import ssl
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+
+
+class _Threaded(socketserver.ThreadingMixIn):
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+
+
+class _TcpServer(_Threaded, socketserver.TCPServer):
+    pass
+
+
+class _UnixServer(_Threaded, socketserver.UnixStreamServer):
+    pass
+
+
+@contextmanager
+def tcp_door(engine_socket: str, tls: ssl.SSLContext | None = None) -> Iterator[int]:
+    """Serve an engine's socket on a TCP port of the loopback address."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                near = tls.wrap_socket(self.request, server_side=True) if tls else self.request
+                with near, socket.socket(socket.AF_UNIX) as far:
+                    far.connect(engine_socket)
+                    back = threading.Thread(target=_pump, args=(far, near), daemon=True)
+                    back.start()
+                    _pump(near, far)
+                    back.join()
+
+    with _TcpServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def _pump(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+    with suppress(OSError):
+        if isinstance(target, ssl.SSLSocket):
+            target.unwrap()
+        else:
+            target.shutdown(socket.SHUT_WR)
+
+
+def certificates(folder: Path) -> ssl.SSLContext:
+    """Write ca.pem, cert.pem and key.pem for 127.0.0.1, and make a server that wants them."""
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+            *("-subj", "/CN=engine", "-addext", "subjectAltName=IP:127.0.0.1"),
+            *("-keyout", key, "-out", cert),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    (folder / "ca.pem").write_bytes(cert.read_bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    context.load_verify_locations(cert)
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+Answers = Mapping[str, tuple[int, bytes] | Callable[[], None]]
+"""By the end of a request's path: status and body, or a function that is to be called first."""
+
+
+@contextmanager
+def wrong_engine(path: Path, answers: Answers) -> Iterator[str]:
+    """An engine on a unix socket that gives these answers; ``*`` stands for all other paths."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", "0")))
+            where = self.path.partition("?")[0]
+            found = next((end for end in answers if end != "*" and where.endswith(end)), "*")
+            given = answers[found]
+            if not isinstance(given, tuple):
+                given()
+                self.close_connection = True
+                return
+            status, body = given
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            if where.endswith("/images/create"):
+                self.send_header("Transfer-Encoding", "chunked")
+                body = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+            else:
+                self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+        do_GET = do_POST = do_DELETE = do_PUT = do_HEAD = answer  # noqa: N815  # as the library has it
+
+        def address_string(self) -> str:
+            return "unix"
+
+        def log_message(self, *_args: object) -> None:
+            pass
+
+    with _UnixServer(str(path), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"unix://{path}"
+        server.shutdown()
