@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,16 +42,16 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, *words: object, expect: int | None = None, **changed: str) -> Ran:
-        process = self.begin(*words, **changed)
-        out, err = process.communicate(timeout=COMMAND_S)
-        ran = Ran(process.returncode, out, err)
+        ran = finish(self.begin(*words, **changed))
         assert expect is None or ran.exit_code == expect, f"{words}: {ran}"
         return ran
 
-    def begin(self, *words: object, **changed: str) -> subprocess.Popen[str]:
+    def begin(
+        self, *words: object, program: Sequence[object] = (OPENSHELL,), **changed: str
+    ) -> subprocess.Popen[str]:
         """Start it and leave it running: in a session of its own, without a terminal."""
         return subprocess.Popen(
-            [OPENSHELL, *map(str, words)],
+            [*map(str, program), *map(str, words)],
             env=self.full_environment(**changed),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -85,6 +85,10 @@ class Gateway:
     def node(self) -> str:
         return f"openshell-{self.name}"
 
+    @property
+    def kubeconfig(self) -> Path:
+        return self.command.home / "config" / "openshell" / "gateways" / self.name / "kubeconfig"
+
     def run(self, verb: str, *words: object, expect: int | None = 0, **changed: str) -> Ran:
         """`openshell gateway VERB --name NAME …`."""
         return self.command("gateway", verb, "--name", self.name, *words, expect=expect, **changed)
@@ -114,6 +118,12 @@ class Gateway:
 
     def inspect(self) -> dict[str, Any]:
         return inspect(self.container)
+
+
+def finish(process: subprocess.Popen[str]) -> Ran:
+    """Wait for a command's end."""
+    out, err = process.communicate(timeout=COMMAND_S)
+    return Ran(process.returncode, out, err)
 
 
 def docker(*words: str, stdin: str | None = None, check: bool = True) -> str:
