@@ -19,7 +19,6 @@ type Settings struct {
 	NodeAddress net.IP
 	ClusterDNS  net.IP
 	ResolvConf  string
-	CgroupRoot  string
 }
 
 // Command is a component's name, program and arguments.
@@ -38,7 +37,7 @@ func kube(name string, args []string) Command {
 type argument struct{ name, value string }
 
 // merged renders the defaults, in order, and then the user's own arguments (`name=value`), which
-// replace a default of the same name. feature-gates are joined instead, the user's last.
+// replace a default of the same name. A name that is given several times is passed as often.
 func merged(defaults []argument, given []string) []string {
 	byName := map[string][]string{}
 	var order []string
@@ -51,10 +50,9 @@ func merged(defaults []argument, given []string) []string {
 	}
 	var out []string
 	for _, each := range defaults {
-		if _, replaced := byName[each.name]; replaced && each.name != "feature-gates" {
-			continue
+		if _, replaced := byName[each.name]; !replaced {
+			out = append(out, "--"+each.name+"="+each.value)
 		}
-		out = append(out, "--"+each.name+"="+each.value)
 	}
 	for _, name := range order {
 		for _, value := range byName[name] {

@@ -14,7 +14,8 @@ const APIPort = "6443"
 func (s Settings) Kine() Command {
 	return Command{
 		Name: "kine", Path: filepath.Join(layout.Libexec, "kine"), Dir: s.At.Server(),
-		Args: []string{"--listen-address=unix://" + s.At.KineSocket(), "--metrics-bind-address=0"},
+		Args: []string{"--listen-address=unix://" + s.At.KineSocket(), "--metrics-bind-address=0",
+			"--log-format=json"},
 	}
 }
 
@@ -49,6 +50,8 @@ func (s Settings) APIServer() Command {
 		{"proxy-client-cert-file", s.tls("client-auth-proxy.crt")},
 		{"proxy-client-key-file", s.tls("client-auth-proxy.key")},
 		{"profiling", "false"},
+		// Without it the server waits for watches to be closed by pods that know nothing of its end.
+		{"shutdown-watch-termination-grace-period", "1s"},
 	}
 	return kube("kube-apiserver", merged(defaults, s.Options.APIServerArgs))
 }
@@ -78,6 +81,9 @@ func (s Settings) ControllerManager() Command {
 		{"leader-elect", "false"},
 		{"bind-address", "127.0.0.1"},
 		{"profiling", "false"},
+		// Its start creates a service account per controller, one after the other.
+		{"kube-api-qps", "100"},
+		{"kube-api-burst", "200"},
 	}
 	return kube("kube-controller-manager", merged(defaults, s.Options.ControllerArgs))
 }

@@ -8,12 +8,11 @@ import (
 	"io"
 	"os/exec"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 )
 
-// keptLines is how much of a component's log an error about its end quotes.
+// keptLines is how much of a component's log is repeated when it has ended.
 const keptLines = 12
 
 // Spec says what to run. Log receives standard output and error.
@@ -63,18 +62,22 @@ func Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
+// Pid returns the component's process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
 // Done is closed when the component has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Ended describes the end of a component that has ended: its state and its last log lines.
+// Ended describes the end of a component that has ended.
 func (p *Process) Ended() error {
-	state := "exit status 0"
-	if p.err != nil {
-		state = p.err.Error()
+	if p.err == nil {
+		return fmt.Errorf("%s exited: exit status 0", p.Name)
 	}
-	return fmt.Errorf("%s exited: %s; its last lines:\n%s",
-		p.Name, state, strings.Join(p.tail.last(), "\n"))
+	return fmt.Errorf("%s exited: %w", p.Name, p.err)
 }
+
+// LastLines returns the end of the component's log.
+func (p *Process) LastLines() []string { return p.tail.last() }
 
 // Signal sends a signal; a component that has ended is left alone.
 func (p *Process) Signal(signal syscall.Signal) {
@@ -98,6 +101,3 @@ func (p *Process) Stop(ctx context.Context) bool {
 		return false
 	}
 }
-
-// Pid returns the component's process id.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }

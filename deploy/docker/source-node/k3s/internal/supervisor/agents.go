@@ -24,7 +24,7 @@ func (s *Supervisor) startAgents(ctx context.Context) error {
 			return err
 		}
 	}
-	controller := node.Controller{Client: s.client, Name: name, Annotations: s.nodeAnnotations()}
+	controller := node.Controller{Client: s.client, Name: name, Annotations: s.annotations()}
 	go controller.Run(ctx)
 	go func() {
 		err := node.KeepPassword(ctx, s.client, name, s.password, mode == "false-alarm")
@@ -40,10 +40,6 @@ func (s *Supervisor) startAgents(ctx context.Context) error {
 	return nil
 }
 
-// nodeAnnotations are what k3s notes on its Node.
-func (s *Supervisor) nodeAnnotations() map[string]string {
-	return map[string]string{
-		"k3s.io/hostname":    s.settings.NodeName,
-		"k3s.io/internal-ip": s.settings.NodeAddress.String(),
-	}
+func (s *Supervisor) annotations() map[string]string {
+	return node.Annotations(s.settings.NodeName, s.settings.NodeAddress, os.Args[1:], os.Environ())
 }

@@ -32,7 +32,7 @@ func (s *Supervisor) await(ctx context.Context, what string, timeout time.Durati
 		}
 		select {
 		case dead := <-s.died:
-			return dead.Ended()
+			return ended(dead)
 		case <-ctx.Done():
 			if context.Cause(ctx) == context.DeadlineExceeded {
 				return fmt.Errorf("%s did not answer within %s: %w", what, timeout, err)

@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
@@ -22,6 +23,16 @@ func (s *Supervisor) startDatastore(ctx context.Context) error {
 	if err := s.launch(s.settings.Kine(), os.Stderr); err != nil {
 		return err
 	}
+	// The client would wait a second after its first refused connection.
+	if err := s.await(ctx, "the datastore", datastoreTimeout, func() error {
+		connection, err := net.Dial("unix", s.at.KineSocket())
+		if err != nil {
+			return err
+		}
+		return connection.Close()
+	}); err != nil {
+		return err
+	}
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: []string{"unix://" + s.at.KineSocket()}, DialTimeout: datastoreTimeout, Logger: quiet(),
 	})
@@ -29,14 +40,6 @@ func (s *Supervisor) startDatastore(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	if err := s.await(ctx, "the datastore", datastoreTimeout, func() error {
-		short, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		_, err := client.Get(short, "/bootstrap/", clientv3.WithPrefix(), clientv3.WithCountOnly())
-		return err
-	}); err != nil {
-		return err
-	}
 	if err := s.settleIdentity(ctx, bootstrap.NewStore(client, s.at.Server())); err != nil {
 		return fmt.Errorf("failed to bootstrap cluster data: %w", err)
 	}

@@ -21,7 +21,10 @@ func Main(given *options.Server) error {
 	if os.Getpid() == 1 {
 		return runInit()
 	}
-	return Run(signalled(), given)
+	if err := Run(signalled(), given); err != nil {
+		logrus.Fatal(err)
+	}
+	return nil
 }
 
 // signalled returns a context that the first TERM or INT ends. A second one ends the process.

@@ -48,7 +48,7 @@ func (s *Supervisor) prepare(given *options.Server) error {
 func (s *Supervisor) makeFolders() error {
 	private := []string{s.at.Server(), s.at.DB(), s.at.Storage()}
 	open := []string{s.at.AgentEtc(), s.at.Containerd(), s.at.CNIConfigDir(), s.at.KubeletConfigDir(),
-		s.at.StaticPods(), filepath.Dir(s.at.ContainerdConfig()), layout.ConfigDir, layout.ContainerdState}
+		s.at.StaticPods(), s.at.Images(), filepath.Dir(s.at.ContainerdConfig()), layout.ConfigDir, layout.ContainerdState}
 	for mode, folders := range map[os.FileMode][]string{0o700: private, 0o755: open} {
 		for _, folder := range folders {
 			if err := os.MkdirAll(folder, mode); err != nil {

@@ -54,8 +54,19 @@ func (s *Supervisor) wait(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	case dead := <-s.died:
-		return dead.Ended()
+		return ended(dead)
 	}
+}
+
+// ended repeats the last lines of a component that has ended by itself, below its name, so that the
+// cause is at the end of the node's log, and returns the finding.
+func ended(dead *process.Process) error {
+	err := dead.Ended()
+	logrus.Errorf("%v; its last lines:", err)
+	for _, line := range dead.LastLines() {
+		fmt.Fprintf(os.Stderr, "  %s| %s\n", dead.Name, line)
+	}
+	return err
 }
 
 // start brings the components up, the ones that do not need each other at the same time.
@@ -132,7 +143,7 @@ func (s *Supervisor) orDeath(ctx context.Context, result <-chan error) error {
 	case err := <-result:
 		return err
 	case dead := <-s.died:
-		return dead.Ended()
+		return ended(dead)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
