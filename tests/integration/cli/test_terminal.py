@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,14 @@ class Terminal:
             ready, _, _ = select.select([self.master], [], [], deadline - time.monotonic())
             assert ready, self.seen
             self._read()
+
+    def interrupt(self) -> None:
+        """Ctrl-C once the command waits for input: a moment earlier Python would miss it."""
+        state = Path(f"/proc/{self.process.pid}/stat")
+        deadline = time.monotonic() + 30
+        while state.read_text().rpartition(")")[2].split()[0] != "S":
+            assert time.monotonic() < deadline
+        self.process.send_signal(signal.SIGINT)
 
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
@@ -121,7 +130,7 @@ def test_anything_but_yes_removes_nothing(terminal, answer):
 def test_ctrl_c_at_the_question_removes_nothing(terminal):
     command = terminal("gateway", "destroy")
     command.read_until("Remove it? [y/N]: ")
-    command.process.send_signal(signal.SIGINT)
+    command.interrupt()
     assert command.end() == 130
     assert "CALLED destroy" not in command.seen
 
@@ -140,7 +149,7 @@ def test_phases_are_shown_live_and_stay_as_lines(terminal):
 def test_ctrl_c_in_an_operation_gives_the_cursor_back(terminal):
     command = terminal("gateway", "restart")
     command.read_until("CALLED restart")
-    command.process.send_signal(signal.SIGINT)
+    command.interrupt()
     assert command.end() == 130
     assert "Interrupted" in command.seen
     assert command.seen.count("\x1b[?25l") == command.seen.count("\x1b[?25h") > 0

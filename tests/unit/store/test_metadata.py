@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from openshell_bootstrap.errors import ConfigError
@@ -196,7 +196,8 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)  # it writes to the disk, twice
+# Each example writes to the disk, twice: how long that takes says nothing.
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(unknown=st.dictionaries(st.text("abxyz", min_size=2, max_size=6), JSON, max_size=4))
 def test_any_unknown_field_survives(tmp_path_factory, unknown):
     base = tmp_path_factory.mktemp("store")
