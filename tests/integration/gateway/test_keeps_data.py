@@ -1,0 +1,96 @@
+"""Nothing that lives on a gateway's volume is lost, whatever becomes of its container."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.integration.gateway.driver import Gateway, docker, until
+from tests.integration.gateway.witness import Witness, WriteLoad
+
+FIVE_TIMES = pytest.mark.parametrize("turn", range(5))
+
+
+@pytest.fixture(scope="module")
+def kept(make_gateway: Callable[[], Gateway]) -> Witness:
+    """A running gateway whose file every test finds unchanged and leaves so."""
+    gateway = make_gateway()
+    gateway.start()
+    return Witness(gateway)
+
+
+def kill_pid_1(gateway: Gateway, tiny_image: str) -> None:
+    """From the engine's own process namespace: within its own one PID 1 cannot be killed."""
+    pid = str(gateway.inspect()["State"]["Pid"])
+    host = ["--rm", "--privileged", "--pid=host", "--network=none"]
+    docker("run", *host, tiny_image, "kill", "-9", pid)
+
+
+def test_stop_and_start(kept):
+    """R35, R38."""
+    kept.gateway.run("stop")
+    assert kept.gateway.inspect()["State"]["ExitCode"] == 0
+    kept.gateway.start()
+    kept.check()
+
+
+@FIVE_TIMES
+def test_the_container_is_removed_and_start_follows_at_once(kept, turn):
+    """R09: the node's password is on the volume, so that a new container is no stranger."""
+    docker("rm", "--force", kept.gateway.container)
+    kept.gateway.start()
+    kept.check()
+
+
+def test_the_network_is_removed(kept):
+    """R51."""
+    kept.gateway.run("stop")
+    docker("network", "rm", kept.gateway.container)
+    kept.gateway.start()
+    kept.check()
+
+
+def test_container_and_network_are_pruned(kept):
+    """R51: and the scratch volumes of the pruned container go with it."""
+    gateway = kept.gateway
+    gateway.run("stop")
+    mine = ["--force", "--filter", f"label=openshell.ai/gateway={gateway.name}"]
+    assert len(docker("container", "prune", *mine).splitlines()) > 1
+    assert gateway.container in docker("network", "prune", *mine)
+    gateway.start()
+    kept.check()
+
+
+def test_the_network_is_made_again_under_its_name(kept):
+    """A container keeps the id of its network, not the name."""
+    gateway = kept.gateway
+    gateway.run("stop")
+    docker("network", "rm", gateway.container)
+    docker("network", "create", gateway.container)
+    gateway.start()
+    kept.check()
+
+
+@FIVE_TIMES
+def test_docker_kill_under_write_load(kept, turn, tmp_path):
+    """R83."""
+    with WriteLoad(kept, tmp_path) as load:
+        docker("kill", kept.gateway.container)
+    kept.gateway.start()
+    kept.check()
+    load.check()
+
+
+@FIVE_TIMES
+def test_kill_9_of_pid_1(kept, turn, tmp_path, tiny_image):
+    """The engine starts the container again by itself; `start` may come before, or not at all."""
+    gateway = kept.gateway
+    before = gateway.inspect()["State"]["StartedAt"]
+    with WriteLoad(kept, tmp_path) as load:
+        kill_pid_1(gateway, tiny_image)
+    if turn % 2:
+        gateway.start()
+    else:
+        until(lambda: gateway.inspect()["State"]["StartedAt"] != before, "the engine's restart")
+        until(lambda: gateway.run("status", expect=None).exit_code == 0, "a ready gateway")
+    kept.check()
+    load.check()

@@ -1,0 +1,186 @@
+"""A gateway stops without losing work, and k3s or a pod that ends leaves nothing behind."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.integration.gateway.driver import Gateway, docker, inspect, until
+from tests.integration.gateway.workloads import WORK_FOLDER, job, pod, running
+
+STOP_LIMIT_S = 60
+SLOW_TO_END = """
+finish() { sleep 5; date >/work/slow; sync /work/slow; exit 0; }
+trap finish TERM
+while :; do sleep 0.2; done
+"""
+WORKS_UNTIL_TOLD = """
+echo begun >>/work/"$0"
+trap "exit 0" TERM
+while [ ! -e /work/finish ]; do sleep 0.2; done
+"""
+IGNORES_TERM = 'trap "" TERM; while :; do sleep 1; done'
+CANNOT_CATCH_TERM = "exec sleep 98765"
+
+FIND_K3S = """
+for process in /proc/[0-9]*; do
+    read -r _ comm _ parent _ <"$process/stat" || continue
+    case $comm:$parent in '(k3s'*:1) echo "${process#/proc/}" ;; esac
+done 2>/dev/null
+"""
+FIND_SLEEP = """
+for process in /proc/[0-9]*; do
+    case $(tr '\\0' ' ' <"$process/cmdline") in 'sleep 98765 ') echo "$process" ;; esac
+done 2>/dev/null
+"""
+FIND_ZOMBIES = "grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null || :"
+
+
+@pytest.fixture(scope="module")
+def gateway(make_gateway: Callable[[], Gateway]) -> Gateway:
+    """Every test starts it, if it is not running."""
+    return make_gateway()
+
+
+def timed_stop(gateway: Gateway, stop: Callable[[], Any]) -> None:
+    begun = time.monotonic()
+    stop()
+    assert time.monotonic() - begun < STOP_LIMIT_S
+    state = gateway.inspect()["State"]
+    assert (state["Status"], state["ExitCode"]) == ("exited", 0), docker("logs", gateway.container)
+
+
+def started_at(gateway: Gateway) -> str:
+    return gateway.inspect()["State"]["StartedAt"]
+
+
+def await_age(gateway: Gateway, age_s: float) -> None:
+    """Until so many seconds after the container was seen to run."""
+    until(lambda: inspect(gateway.container)["State"]["Running"], "the container to run")
+    begun = time.monotonic()
+    until(lambda: time.monotonic() - begun >= age_s, f"an age of {age_s} s")
+
+
+def test_term_in_the_first_second_of_the_first_life(gateway):
+    """What is on the volume then is half made; the next start completes it."""
+    first = gateway.command.begin("gateway", "start", "--name", gateway.name)
+    await_age(gateway, 0.5)
+    timed_stop(gateway, lambda: docker("stop", gateway.container))
+    _, told = first.communicate(timeout=60)
+    assert first.returncode == 8, told
+    gateway.start()
+    assert gateway.nodes() == [gateway.node]
+
+
+def test_term_in_the_first_second_of_a_later_life(gateway):
+    gateway.start()
+    gateway.run("stop")
+    for age_s in (0, 0.2, 0.5, 0.9):
+        docker("start", gateway.container)
+        await_age(gateway, age_s)
+        timed_stop(gateway, lambda: docker("stop", gateway.container))
+    gateway.start()
+    assert gateway.nodes() == [gateway.node]
+
+
+@pytest.mark.parametrize("way", ["gateway stop", "docker stop"])
+def test_pods_end_in_their_own_time_and_unfinished_work_goes_on(gateway, way, tmp_path):
+    """R85: also when another pod ignores TERM, or cannot know of it."""
+    gateway.start()
+    names = ["slow", "once", "retried", "never"]
+    begin_work(gateway)
+    if way == "docker stop":
+        gateway.apply(pod("stubborn", IGNORES_TERM), pod("deaf", CANNOT_CATCH_TERM))
+        names += ["stubborn", "deaf"]
+    for name in names:
+        until(lambda name=name: running(gateway, name), f"pod {name}")
+    if way == "docker stop":
+        timed_stop(gateway, lambda: docker("stop", gateway.container))
+    else:
+        timed_stop(gateway, lambda: gateway.run("stop"))
+    docker("cp", f"{gateway.container}:{WORK_FOLDER}/slow", str(tmp_path))
+    assert (tmp_path / "slow").read_text()
+    gateway.start()
+    began = started_at(gateway)
+    names.remove("never")  # its pod must not run again, so that the job makes another
+    for name in names:
+        until(lambda name=name: running(gateway, name, since=began), f"pod {name} again")
+    until(lambda: alive(gateway, "never"), "another pod of the job")
+    for name in ("retried", "never"):
+        status = gateway.get("job", name)["status"]
+        assert status.get("succeeded", 0) == 0
+        assert status.get("conditions", []) == []
+    finish_work(gateway)
+
+
+def begin_work(gateway: Gateway) -> None:
+    gateway.exec("rm", "-rf", WORK_FOLDER)
+    gateway.apply(
+        pod("slow", SLOW_TO_END),
+        pod("once", WORKS_UNTIL_TOLD, policy="OnFailure"),
+        job("retried", WORKS_UNTIL_TOLD, policy="OnFailure"),
+        job("never", WORKS_UNTIL_TOLD, policy="Never"),
+    )
+
+
+def alive(gateway: Gateway, app: str) -> bool:
+    """A pod of that label runs, whatever became of others."""
+    found = gateway.get("pods", "-l", f"app={app}")["items"]
+    return any(one["status"]["phase"] == "Running" for one in found)
+
+
+def finish_work(gateway: Gateway) -> None:
+    gateway.exec("touch", f"{WORK_FOLDER}/finish")
+    for name in ("retried", "never"):
+        until(
+            lambda name=name: gateway.get("job", name)["status"].get("succeeded") == 1,
+            f"job {name} to complete",
+        )
+    until(lambda: gateway.get("pod", "once")["status"]["phase"] == "Succeeded", "pod once to end")
+    gateway.kubectl("delete", "pods,jobs", "--all", "--now")
+
+
+def test_k3s_killed_inside_is_back_and_pods_were_not_touched(gateway):
+    gateway.start()
+    gateway.apply(pod("steady", CANNOT_CATCH_TERM))
+    until(lambda: running(gateway, "steady"), "pod steady")
+    process = gateway.exec("sh", "-c", FIND_SLEEP)
+    assert len(process.split()) == 1
+    before, life = lives(gateway), started_at(gateway)
+    started = gateway.exec("cat", "/run/openshell/k3s-started")
+    gateway.exec("kill", "-9", *gateway.exec("sh", "-c", FIND_K3S).split())
+    until(lambda: gateway.exec("cat", "/run/openshell/k3s-started") != started, "another k3s")
+    until(lambda: gateway.run("status", expect=None).exit_code == 0, "a ready gateway")
+    assert started_at(gateway) == life
+    assert gateway.exec("sh", "-c", FIND_SLEEP) == process
+    assert lives(gateway) == before
+    gateway.kubectl("exec", "steady", "--", "true")
+    gateway.kubectl("delete", "pod", "steady", "--now")
+
+
+def lives(gateway: Gateway) -> dict[str, list[tuple[str, int, str]]]:
+    """What would change in a pod's status if its containers were started again."""
+    return {
+        one["metadata"]["uid"]: [
+            (each["containerID"], each["restartCount"], each["state"]["running"]["startedAt"])
+            for each in one["status"]["containerStatuses"]
+        ]
+        for one in gateway.get("pods", "-A")["items"]
+    }
+
+
+def test_no_zombie_is_left_of_fifty_pods(gateway):
+    gateway.start()
+    leaves_an_orphan = "(sleep 0.5 &); exec sleep 1000"
+    for batch in range(2):
+        names = [f"brief-{batch}-{number}" for number in range(25)]
+        gateway.apply(*(pod(name, leaves_an_orphan) for name in names))
+        until(lambda: are_running(gateway, 25), "25 pods")
+        gateway.kubectl("delete", "pods", "--all", "--now")
+    until(lambda: not gateway.exec("sh", "-c", FIND_ZOMBIES), "the end of all zombies", 15)
+
+
+def are_running(gateway: Gateway, count: int) -> bool:
+    found = gateway.get("pods")["items"]
+    return sum(one["status"]["phase"] == "Running" for one in found) == count
