@@ -1,5 +1,6 @@
 """A host, an engine with nodes in it and a store, all in memory but for the store's folder."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,7 +111,8 @@ def store(tmp_path: Path) -> Store:
 
 
 @pytest.fixture
-def world(clock: FakeClock, store: Store) -> World:
+def world(clock: FakeClock, store: Store, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(os, "fsync", lambda _file: None)  # how fast a disk is, is not tested here
     engine = FakeEngine()
     engine.add_image(DEFAULT_NODE_IMAGE, declared_volumes=DECLARED)
     return World(engine, FakeNodes(engine, clock), FakeHost(), store, clock)

@@ -1,0 +1,240 @@
+"""``start`` that fails or is interrupted at any call of the engine."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from openshell_bootstrap.errors import (
+    EngineError,
+    EngineUnavailableError,
+    NameConflictError,
+    PortConflictError,
+)
+from openshell_bootstrap.names import LABEL_GATEWAY
+from tests.fakes.engine_containers import FakeContainers
+from tests.unit.gateway.conftest import NAME
+from tests.unit.gateway.scenes import SCENES, check_tidy, prepare, record_of, scratch_of, set_scene
+
+CALLS, CHUNK = 40, 5
+ADOPTION_CALLS = 60
+"""So many calls of the engine has a start at most, and so many of them one test breaks."""
+
+
+def fail_exec_after_ready(world, *, times):
+    """Exec fails once the node was seen ready."""
+    inner = world.nodes.run
+    seen = {"ready": False, "failures": 0}
+
+    def run(container, argv, stdin):
+        if seen["ready"] and (times is None or seen["failures"] < times):
+            seen["failures"] += 1
+            raise EngineUnavailableError("the runtime is not ready")
+        done = inner(container, argv, stdin)
+        seen["ready"] = True
+        return done
+
+    world.engine.on_exec(run)
+
+
+def test_an_exec_that_fails_twice_is_tried_again(world):
+    """R94."""
+    world.run_retired()
+    fail_exec_after_ready(world, times=2)
+    done = world.start()
+    assert done.cleaned.removed_nodes == ("0f3a9c1b2d4e",)
+    assert done.cleaned.postponed == ""
+
+
+def test_an_exec_that_never_works_again_is_a_warning_and_nothing_is_deleted(world):
+    """R94."""
+    world.run_retired()
+    fail_exec_after_ready(world, times=None)
+    done = world.start()
+    assert "runtime is not ready" in done.cleaned.postponed
+    assert "workloads could not be seen" in world.notices
+    assert any("the next start completes it" in notice for notice in done.notices)
+    assert world.kube.names("Node") == ["0f3a9c1b2d4e", "openshell-t1"]
+    world.engine.on_exec(world.nodes.run)
+    done = world.start()
+    assert done.cleaned.removed_nodes == ("0f3a9c1b2d4e",)
+    assert record_of(world).k3s_version == "v1.36.3+k3s1"
+
+
+MUTATING = [
+    "networks.create",
+    "volumes.create",
+    "containers.create",
+    "containers.put_files",
+    "containers.start",
+]
+
+
+@pytest.mark.parametrize("too_late", [False, True])
+@pytest.mark.parametrize(
+    ("method", "after"),
+    [(method, 0) for method in MUTATING] + [("volumes.create", after) for after in (1, 2, 3)],
+)
+def test_a_fresh_start_that_fails_at_any_change_leaves_nothing_and_the_next_passes(
+    world, method, after, too_late
+):
+    """R61, R60: an answer that got lost is no other case."""
+    world.run_foreign("bystander")
+    world.engine.add_network("openshell-cluster-t1x")
+    world.engine.volumes.create("openshell-cluster-t1x", {})
+    before = set(world.engine.state.boxes), set(world.engine.state.disks)
+    world.engine.fail(method, EngineError("no"), after=after, too_late=too_late)
+    with pytest.raises(EngineError) as failed:
+        world.start()
+    assert failed.value.brief == "no"
+    ran = method == "containers.start" and too_late
+    assert set(world.engine.state.boxes) == before[0]
+    assert set(world.engine.state.disks) - before[1] == ({NAME} if ran else set())
+    names = [network.name for network in world.engine.state.networks.values()]
+    answer_lost = method == "networks.create" and too_late
+    assert names == ["openshell-cluster-t1x", *([NAME] if answer_lost else [])]
+    assert world.store.records.find("t1") is None
+    world.start()
+    assert world.nodes.boots[NAME] == (2 if ran else 1)
+
+
+def test_an_undo_that_fails_too_hides_nothing(world):
+    world.engine.fail("containers.start", PortConflictError("no"))
+    world.engine.fail("containers.remove", EngineError("busy"))
+    with pytest.raises(PortConflictError) as failed:
+        world.start()
+    assert failed.value.__notes__ == ["What this run made is still there: busy"]
+    world.start()
+    check_tidy(world)
+
+
+def test_an_undo_takes_only_what_this_very_run_made(world):
+    """The network of the name was there before, and so was another host's container since."""
+    world.engine.networks.create(NAME, {LABEL_GATEWAY: "t1"})
+    world.engine.fail("containers.create", EngineError("no"))
+    with pytest.raises(EngineError, match="no"):
+        world.start()
+    assert [network.name for network in world.engine.state.networks.values()] == [NAME]
+
+
+class FasterElsewhere(FakeContainers):
+    """Another host's start comes between our look and our create."""
+
+    def create(self, spec):
+        super().create(replace(spec, mounts=spec.mounts[:1]))
+        return super().create(spec)
+
+
+def test_an_undo_leaves_a_container_that_another_host_made_meanwhile(world):
+    world.engine.containers = FasterElsewhere(world.engine.state)
+    with pytest.raises(NameConflictError):
+        world.start()
+    assert world.engine.seen(NAME).status == "created"
+    assert scratch_of(world) == set()
+    assert NAME in world.engine.state.disks
+
+
+def break_off(world, error, call, *, method="*", too_late=False):
+    """One start that fails or is interrupted at one call; whether it got that far."""
+    world.engine.fail(method, error, after=call, too_late=too_late)
+    with suppress(EngineError, KeyboardInterrupt):
+        world.start()
+    got_there = not world.engine.state.failures or world.engine.state.failures[0].times < 1
+    world.engine.heal()
+    return got_there
+
+
+def check_kept(world, tree, record):
+    """The volume with every file, the cluster's identity and settings, and all that is not ours."""
+    assert world.engine.volume_files(NAME) is tree
+    assert tree.read("/storage/claim/file") == b"precious"
+    assert (record_of(world).cluster_id, record_of(world).spec) == (record.cluster_id, record.spec)
+    assert world.engine.seen("bystander").status == "running"
+    assert world.nodes.rejected == []
+
+
+@pytest.mark.parametrize("first", range(0, CALLS, CHUNK))
+@pytest.mark.parametrize("scene", ["pruned", "lost network"])
+def test_a_start_that_is_interrupted_at_any_call_loses_nothing_and_the_next_resumes(
+    world, scene, first
+):
+    """Ctrl-C is a normal way to stop."""
+    prepare(world, scene)
+    tree, record = world.engine.volume_files(NAME), record_of(world)
+    for call in range(first, first + CHUNK):
+        break_off(world, KeyboardInterrupt(), call)
+        check_kept(world, tree, record)
+        world.start()
+        check_kept(world, tree, record)
+        check_tidy(world)
+        set_scene(world, scene)
+
+
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_no_start_has_more_calls_than_are_broken_one_by_one(world, scene):
+    prepare(world, scene)
+    world.start()
+    assert 15 < len(world.engine.calls) < CALLS
+
+
+@pytest.mark.parametrize("first", range(3))
+@pytest.mark.parametrize("too_late", [False, True])
+@pytest.mark.parametrize("scene", list(SCENES))
+def test_a_start_that_fails_at_any_change_loses_nothing_and_the_next_converges(
+    world, scene, too_late, first
+):
+    prepare(world, scene)
+    tree, record = world.engine.volume_files(NAME), record_of(world)
+    world.start()
+    methods = [name for name in world.changes() if name != "containers.exec"]
+    for place in range(first, len(methods), 3):
+        method = methods[place]
+        set_scene(world, scene)
+        before = methods[:place].count(method)
+        assert break_off(
+            world, EngineUnavailableError("500"), before, method=method, too_late=too_late
+        )
+        check_kept(world, tree, record)
+        world.start()
+        check_kept(world, tree, record)
+        check_tidy(world)
+
+
+@pytest.mark.parametrize("first", range(0, CALLS, CHUNK))
+def test_a_fresh_start_that_is_interrupted_at_any_call_is_resumed_by_the_next(world, first):
+    """R64: what stands is kept, and the own half-made container is no conflict."""
+    for call in range(first, first + CHUNK):
+        name = f"t{call}"
+        world.engine.fail("*", KeyboardInterrupt(), after=call)
+        with suppress(KeyboardInterrupt):
+            world.start(name)
+        world.engine.heal()
+        world.start(name)
+        assert world.engine.seen(f"openshell-cluster-{name}").status == "running"
+        assert world.nodes.rejected == []
+    check_tidy(world)
+
+
+def test_an_adoption_has_no_more_calls_than_are_broken_one_by_one(world):
+    world.run_retired()
+    world.start()
+    assert CALLS < len(world.engine.calls) < ADOPTION_CALLS
+
+
+@pytest.mark.parametrize("first", range(0, ADOPTION_CALLS, 3))
+def test_an_adoption_that_is_interrupted_at_any_call_is_finished_by_the_next(world, first):
+    for call in range(first, first + 3):
+        name = f"t{call}"
+        volume = f"openshell-cluster-{name}"
+        old = world.run_retired(name)
+        password = world.engine.files(old.id).file("/etc/rancher/node/password").content
+        tree = world.engine.volume_files(volume)
+        world.engine.fail("*", KeyboardInterrupt(), after=call)
+        with suppress(KeyboardInterrupt):
+            world.start(name)
+        world.engine.heal()
+        world.start(name)
+        assert world.engine.volume_files(volume) is tree
+        assert tree.read("/openshell/node/password") == password
+        assert world.nodes.clusters[volume].names("Node") == [f"openshell-{name}"]
+    check_tidy(world)

@@ -1,0 +1,338 @@
+"""``start`` meets trouble: what it says, its exit code, and what it leaves alone."""
+
+import pytest
+
+from openshell_bootstrap.errors import (
+    ContainerNotRunningError,
+    EngineUnavailableError,
+    GatewayStateError,
+    GatewayUnhealthyError,
+    LockedError,
+    PortConflictError,
+    PullError,
+    WaitTimeoutError,
+)
+from openshell_bootstrap.events import NodeLog
+from openshell_bootstrap.models import PublishedPort
+from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
+from tests.unit.gateway.conftest import DECLARED, NAME
+from tests.unit.gateway.scenes import FRESH, check_tidy, record_of
+
+
+def test_a_volume_in_use_by_a_stranger_is_refused(world):
+    """R87."""
+    world.start()
+    world.engine.prune(NAME)
+    world.run_foreign("thief", volume=NAME)
+    world.changes()
+    with pytest.raises(GatewayStateError, match="thief"):
+        world.start()
+    assert [name for name in world.changes() if "helper" not in name] == [
+        "containers.create",
+        "containers.remove",
+    ]
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_a_lost_volume_is_told_and_nothing_is_started_empty(world, record):
+    """R52."""
+    world.start()
+    if record:
+        world.engine.prune(NAME)
+    else:
+        world.store.records.remove("t1")
+    del world.engine.state.disks[NAME]
+    world.changes()
+    with pytest.raises(
+        GatewayStateError, match="data volume of the gateway 't1' is gone"
+    ) as refused:
+        world.start()
+    assert refused.value.exit_code == 4
+    assert "destroy" in refused.value.remedies[1]
+    assert world.changes() == []
+
+
+def test_an_empty_volume_in_the_place_of_the_recorded_one_is_told(world):
+    """R26."""
+    world.start()
+    world.engine.prune(NAME)
+    del world.engine.state.disks[NAME]
+    world.engine.volumes.create(NAME, {})
+    done = world.start()
+    assert any("new cluster" in notice for notice in done.notices)
+    assert not any("new cluster" in notice for notice in world.start().notices)
+
+
+def test_a_damaged_record_stops_nobody(world):
+    world.start(k3s_args=("--v=4",), volumes=("/:/host:ro",))
+    before = record_of(world)
+    world.engine.volume_files(NAME).write("/openshell/gateway.json", b'{"sch')
+    world.changes()
+    world.start()
+    assert world.changes() == []
+    assert record_of(world).spec == before.spec
+    world.engine.volume_files(NAME).write("/openshell/gateway.json", b"")
+    world.engine.prune(NAME)
+    done = world.start()
+    assert "no record that can be used" in done.notices[0]
+    assert record_of(world).cluster_id == before.cluster_id
+
+
+def test_a_newer_releases_gateway_is_not_touched(world):
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.engine.volume_files(NAME).write("/openshell/gateway.json", b'{"schema": 2}')
+    world.changes()
+    with pytest.raises(GatewayStateError, match="newer release"):
+        world.start()
+    assert world.changes() == []
+
+
+def test_an_older_k3s_is_refused_before_anything_is_stopped(world):
+    """R77."""
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.engine.add_image("old:v1", declared_volumes=DECLARED)
+    world.nodes.version["old:v1"] = "k3s version v1.35.9+k3s1"
+    before = world.engine.seen(NAME)
+    with pytest.raises(GatewayStateError, match="older k3s"):
+        world.start(image="old:v1", image_is_explicit=True)
+    assert world.engine.seen(NAME) == before
+    check_tidy(world)
+
+
+def test_an_older_k3s_is_refused_also_where_it_had_to_be_pulled(world):
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.engine.add_image("old:v1", declared_volumes=DECLARED, in_registry=True)
+    world.nodes.version["old:v1"] = "k3s version v1.35.9+k3s1"
+    before = world.engine.seen(NAME)
+    with pytest.raises(GatewayStateError, match="older k3s"):
+        world.start(image="old:v1", image_is_explicit=True)
+    assert world.engine.seen(NAME) == before
+
+
+@pytest.mark.parametrize("pull", ["missing", "never"])
+def test_an_image_that_cannot_be_had_names_the_ways_to_one_and_nothing_is_made(world, pull):
+    world.engine.state.images.clear()
+    with pytest.raises(PullError) as refused:
+        world.start(pull=pull)
+    assert refused.value.exit_code == 5
+    text = " ".join(refused.value.remedies)
+    for way in ("make node-image", "--image", "docker load"):
+        assert way in text
+    assert not {"networks.create", "volumes.create", "containers.create"} & set(world.changes())
+    assert world.engine.state.boxes == world.engine.state.disks == world.engine.state.networks == {}
+
+
+def test_an_absent_image_is_pulled_and_its_progress_told(world):
+    world.engine.state.images.clear()
+    world.engine.add_image(DEFAULT_NODE_IMAGE, declared_volumes=DECLARED, in_registry=True)
+    done = world.start()
+    assert world.changes() == ["images.pull", *FRESH]
+    assert done.actions[0].what == f"pull the image {DEFAULT_NODE_IMAGE}"
+    assert "Transfer(item='layer', done=1000, total=1000)" in repr(world.events)
+
+
+def test_offline_with_its_image_present_a_gateway_needs_no_registry(world):
+    """R80."""
+    world.engine.fail("images.pull", PullError("no network"), times=None)
+    world.start()
+    world.engine.prune(NAME)
+    world.start()
+
+
+def test_a_pruned_gateway_whose_image_is_gone_too_is_opened_after_a_pull(world):
+    world.start()
+    before = record_of(world)
+    world.engine.prune(NAME)
+    world.engine.state.registry.update(world.engine.state.images)
+    world.engine.state.images.clear()
+    with pytest.raises(GatewayStateError, match="cannot be read"):
+        world.start(pull="never")
+    assert world.engine.state.boxes == {}
+    world.start()
+    assert record_of(world) == before
+
+
+def test_a_port_that_is_taken_at_the_start_of_a_fresh_gateway_leaves_nothing(world):
+    """R55: a second run with a free port passes."""
+    world.engine.state.busy_ports.add(("127.0.0.1", 16443))
+    asked = {"api_port": PublishedPort("127.0.0.1", 16443, 6443)}
+    with pytest.raises(PortConflictError) as refused:
+        world.start(**asked)
+    assert refused.value.exit_code == 5
+    assert world.engine.state.boxes == world.engine.state.disks == world.engine.state.networks == {}
+    assert "Taken away again: container openshell-cluster-t1, volume" in world.notices
+    assert world.store.records.find("t1") is None
+    world.engine.state.busy_ports.clear()
+    world.start(**asked)
+    check_tidy(world)
+
+
+def test_a_port_that_is_taken_at_the_start_of_a_gateway_keeps_the_gateway(world):
+    """R56."""
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    container = world.engine.seen(NAME)
+    world.engine.state.busy_ports.add(("127.0.0.1", container.ports[0].host_port))
+    with pytest.raises(PortConflictError):
+        world.start()
+    assert world.engine.seen(NAME).id == container.id
+    assert NAME in world.engine.state.disks
+    world.engine.state.busy_ports.clear()
+    world.start()
+
+
+def test_a_held_port_is_refused_before_anything_is_made(world):
+    """R54."""
+    world.host.held[16443] = "process 7 (nginx) has it"
+    with pytest.raises(PortConflictError, match="nginx"):
+        world.start(api_port=PublishedPort("127.0.0.1", 16443, 6443))
+    assert world.changes() == []
+
+
+def test_the_port_is_chosen_around_other_containers_and_processes(world):
+    world.start()
+    port = world.engine.seen(NAME).ports[0].host_port
+    world.engine.containers.stop(NAME, 1)
+    assert port in world.host.asked
+    world.host.held[port] = "process 7 has it"
+    with pytest.raises(PortConflictError):
+        world.start()
+
+
+@pytest.mark.parametrize(
+    ("slug", "status"), [("volume-locked", 75), ("token-differs", 78), ("token-files-lost", 78)]
+)
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_node_that_refuses_is_stopped_so_that_it_does_not_loop(world, slug, status, fresh):
+    if not fresh:
+        world.start()
+        world.engine.containers.stop(NAME, 1)
+    line = f"openshell: refused: {slug}: because".encode()
+    world.nodes.ends = (line, status)
+    with pytest.raises(GatewayStateError) as refused:
+        world.start()
+    assert refused.value.exit_code == 4
+    assert refused.value.details == line.decode()
+    assert NodeLog(line.decode()) in world.events
+    assert "containers.stop" in world.changes()
+    if not fresh:
+        assert world.engine.seen(NAME).status == "exited"
+
+
+def test_a_refusal_is_found_though_the_engine_started_the_node_again_since(world):
+    """The look at the log comes later than the look at the state."""
+
+    def loop(container, _argv, _stdin):
+        world.engine.crash_loop(NAME, 75, 1, b"openshell: refused: volume-locked: x")
+        world.clock.advance(1)
+        world.engine.box(NAME).started_at = world.engine.state.stamp()
+        raise ContainerNotRunningError("it is restarting")
+
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.engine.on_exec(loop)
+    with pytest.raises(GatewayStateError, match="Another node runs"):
+        world.start()
+    assert world.engine.seen(NAME).status == "exited"
+
+
+def test_a_node_that_ends_is_explained_by_its_own_last_lines(world):
+    """R91, R95: lines of an earlier life prove nothing."""
+    world.start()
+    world.engine.write_log(NAME, b"no space left on device")
+    world.engine.containers.stop(NAME, 1)
+    world.clock.advance(10)
+    world.nodes.ends = (b"kine: database disk image is malformed", 1)
+    with pytest.raises(GatewayUnhealthyError, match="datastore on the volume is damaged") as ended:
+        world.start()
+    assert ended.value.exit_code == 8
+    assert "malformed" in ended.value.details
+    assert ended.value.remedies[-1].startswith("`openshell gateway logs`")
+    logs = [event.line for event in world.events if isinstance(event, NodeLog)]
+    assert logs == ["kine: database disk image is malformed"]
+    assert NAME in world.engine.state.disks
+
+
+def test_a_node_that_ends_for_no_known_cause_says_how(world):
+    world.nodes.ends = (b"panic: \xff", 2)
+    with pytest.raises(GatewayUnhealthyError, match="exit code 2") as ended:
+        world.start()
+    assert "panic" in ended.value.details
+
+
+def test_a_node_that_never_gets_ready_is_a_timeout_with_its_log(world):
+    """R95, R10."""
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.engine.state.start_hooks.clear()
+    world.engine.on_start(lambda _c: world.engine.write_log(NAME, b"waiting for something"))
+    world.clock.advance(100)
+    world.kube.started_s = int(world.clock.now)
+    with pytest.raises(WaitTimeoutError) as over:
+        world.start(timeout_s=5)
+    assert over.value.exit_code == 7
+    assert "waiting for something" in over.value.details
+    assert world.engine.seen(NAME).status == "running"
+    assert NAME in world.engine.state.disks
+
+
+def test_a_fresh_gateway_that_never_gets_ready_keeps_its_volume_since_k3s_ran(world):
+    """R61."""
+    world.engine.state.start_hooks[:] = [lambda container: world.engine.end(container.id, 1)]
+    with pytest.raises(GatewayUnhealthyError):
+        world.start()
+    assert world.engine.state.boxes == world.engine.state.networks == {}
+    assert list(world.engine.state.disks) == [NAME]
+    world.engine.state.start_hooks[:] = [world.nodes.start]
+    world.start()
+    check_tidy(world)
+
+
+def test_workloads_that_do_not_come_are_a_timeout_and_the_gateway_runs_on(world):
+    world.start()
+    for key in [key for key in world.kube.objects if key[2].startswith("coredns")]:
+        del world.kube.objects[key]
+    with pytest.raises(WaitTimeoutError, match="workloads"):
+        world.start()
+    assert world.engine.seen(NAME).status == "running"
+
+
+def test_a_workload_whose_addon_is_off_is_not_waited_for(world):
+    world.start(k3s_args=("--disable=coredns",))
+    for key in [key for key in world.kube.objects if key[2].startswith("coredns")]:
+        del world.kube.objects[key]
+    world.start()
+    assert world.clock.slept == []
+
+
+def test_another_operation_on_the_gateway_is_locked_out(world):
+    with world.store.lock(world.engine.info().id, "t1"):
+        world.changes()
+        with pytest.raises(LockedError) as locked:
+            world.start()
+        assert locked.value.exit_code == 10
+        world.start("t2")
+    assert "openshell-cluster-t1" not in str(world.engine.state.boxes)
+
+
+@pytest.mark.parametrize("method", ["info", "containers.list", "volumes.find", "images.find"])
+def test_an_engine_that_fails_plans_nothing(world, method):
+    world.engine.fail(method, EngineUnavailableError("500"))
+    with pytest.raises(EngineUnavailableError) as failed:
+        world.start()
+    assert failed.value.exit_code == 5
+    assert world.changes() == []
+
+
+def test_a_record_that_nobody_could_read_is_not_rebuilt(world):
+    """Nothing follows from a time-out: no container is made with other settings."""
+    world.start(k3s_args=("--v=4",))
+    world.engine.containers.stop(NAME, 1)
+    world.changes()
+    world.engine.fail("containers.get_file", EngineUnavailableError("500"))
+    with pytest.raises(EngineUnavailableError):
+        world.start()
+    assert world.changes() == []
