@@ -1,0 +1,318 @@
+"""A volume that a retired release left behind comes under the gateway's name without a loss."""
+
+import signal
+import socket
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.integration.gateway.driver import Gateway, Ran, docker, finish, inspect, until
+
+pytestmark = pytest.mark.usefixtures("node_image")
+
+OLD_NODE = "0f3a9c1b2d4e"
+OLD_PORT = 30051
+STORAGE = "/var/lib/rancher/k3s/storage"
+IDENTITY = "/var/lib/rancher/k3s/openshell/node"
+CLAIMS = 3
+WRITE = """\
+[ -e /work/file ] || head -c 100000 /dev/urandom >/work/file
+trap exit TERM
+while :; do sleep 1 & wait $!; done
+"""
+
+
+@dataclass(frozen=True)
+class Data:
+    """What must stay as it is: uids of claims and volumes, sums of files."""
+
+    claims: dict[str, str]
+    volumes: dict[str, str]
+    files: str
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a gateway's cluster and at the files on its volume."""
+
+    objects: list[dict[str, Any]]
+    files: str
+
+    @classmethod
+    def at(cls, gateway: Gateway) -> "Look":
+        objects = gateway.get("nodes,pv,pvc,pods")["items"]
+        return cls(objects, gateway.exec("sh", "-c", f"sha256sum {STORAGE}/*/file"))
+
+    @property
+    def data(self) -> Data:
+        return Data(self._uids("PersistentVolumeClaim"), self._uids("PersistentVolume"), self.files)
+
+    @property
+    def volumes(self) -> list[dict[str, Any]]:
+        return [one for one in self.objects if one["kind"] == "PersistentVolume"]
+
+    @property
+    def nodes_of_volumes(self) -> set[str]:
+        """Names of the nodes to which volumes are pinned."""
+        return {_pins(volume)[0] for volume in self.volumes}
+
+    def names(self, kind: str) -> list[str]:
+        return list(self._uids(kind))
+
+    def _uids(self, kind: str) -> dict[str, str]:
+        metas = [one["metadata"] for one in self.objects if one["kind"] == kind]
+        return {meta["name"]: meta["uid"] for meta in metas}
+
+
+def _pins(volume: dict[str, Any]) -> list[str]:
+    [term] = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    return term["matchExpressions"][0]["values"]
+
+
+def run_as_the_retired_release_did(gateway: Gateway, image: str, host_port: int) -> Data:
+    """One plain container named after itself, whose pods keep files on three claims."""
+    words = f"--detach --privileged --name {gateway.container} --hostname {OLD_NODE}".split()
+    words += [f"--volume={gateway.container}:/var/lib/rancher/k3s"]
+    words += [f"--publish=0.0.0.0:{host_port}:{OLD_PORT}"]
+    # The argument lets a kubelet run where the host has cgroup v1 only.
+    docker("run", *words, image, "server", "--kubelet-arg=fail-cgroupv1=false")
+    until(lambda: gateway.kubectl("get", "storageclass", "local-path"), "the old node's start")
+    gateway.apply(_workload())
+    until(lambda: _running(gateway) == CLAIMS, "the old node's pods")
+    return Look.at(gateway).data
+
+
+def _workload() -> dict[str, Any]:
+    container = {
+        "name": "work",
+        "image": "openshell/sandbox:latest",
+        "imagePullPolicy": "IfNotPresent",
+        "command": ["sh", "-c", WRITE],
+        "volumeMounts": [{"name": "work", "mountPath": "/work"}],
+    }
+    storage = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
+    labels = {"app": "work"}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "work"},
+        "spec": {
+            "replicas": CLAIMS,
+            "podManagementPolicy": "Parallel",
+            "serviceName": "work",
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+            "volumeClaimTemplates": [{"metadata": {"name": "work"}, "spec": storage}],
+        },
+    }
+
+
+def _running(gateway: Gateway) -> int:
+    statuses = [pod["status"] for pod in gateway.get("pods", "-l", "app=work")["items"]]
+    ready = [one["containerStatuses"][0]["ready"] for one in statuses]
+    return len([one for one in ready if one])
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("0.0.0.0", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """A gateway that was adopted, and what was seen of it before, meanwhile and after."""
+
+    gateway: Gateway
+    before: Data
+    result: dict[str, Any]
+    old_port: int
+    password: str = ""
+    plan: Ran | None = None
+    left_by_plan: str = ""
+    found_before_plan: str = ""
+
+
+def adopt_bare(gateway: Gateway, image: str, port: int) -> Adopted:
+    """The container is gone: there is nothing but its volume."""
+    before = run_as_the_retired_release_did(gateway, image, port)
+    docker("rm", "--force", "--volumes", gateway.container)
+    return Adopted(gateway, before, gateway.start(), port)
+
+
+def adopt_standing(gateway: Gateway, image: str, port: int) -> Adopted:
+    """The container runs."""
+    before = run_as_the_retired_release_did(gateway, image, port)
+    password = gateway.exec("cat", "/etc/rancher/node/password")
+    found = _everything_of(gateway)
+    plan = gateway.run("start", "--dry-run", "-o", "json")
+    left = _everything_of(gateway)
+    return Adopted(gateway, before, gateway.start(), port, password, plan, left, found)
+
+
+def _everything_of(gateway: Gateway) -> str:
+    name = f"name={gateway.name}"
+    listed = docker("ps", "--all", "--quiet", "--no-trunc", "--filter", name)
+    volumes = docker("volume", "ls", "--quiet", "--filter", name)
+    networks = docker("network", "ls", "--quiet", "--filter", name)
+    return "\n".join([listed, volumes, networks, str(inspect(gateway.container))])
+
+
+@pytest.fixture(scope="module")
+def adoptions(make_gateway, node_image) -> tuple[Adopted, Adopted]:
+    """Both at once: each of them watches the old node's lease for most of its time."""
+    with ThreadPoolExecutor() as pool:
+        ports = [free_port(), free_port()]
+        bare = pool.submit(adopt_bare, make_gateway(), node_image, ports[0])
+        standing = pool.submit(adopt_standing, make_gateway(), node_image, ports[1])
+        return bare.result(), standing.result()
+
+
+@pytest.fixture(scope="module")
+def bare(adoptions) -> Adopted:
+    return adoptions[0]
+
+
+@pytest.fixture(scope="module")
+def standing(adoptions) -> Adopted:
+    return adoptions[1]
+
+
+@pytest.mark.parametrize("which", ["bare", "standing"])
+def test_every_claim_and_byte_comes_over_and_the_pods_run(which, request):
+    adopted = request.getfixturevalue(which)
+    gateway = adopted.gateway
+    found = Look.at(gateway)
+    assert found.data == adopted.before
+    assert len(adopted.before.claims) == len(adopted.before.volumes) == CLAIMS
+    assert found.names("Node") == [gateway.node]
+    cleaned = adopted.result["cleaned"]
+    assert cleaned["removed_nodes"] == [OLD_NODE]
+    assert sorted(cleaned["rebound_volumes"]) == sorted(adopted.before.volumes)
+    assert cleaned["postponed"] == ""
+    assert cleaned["reported"] == []
+    until(lambda: _running(gateway) == CLAIMS, "the pods' return")
+    assert Look.at(gateway).data == adopted.before
+    assert "hash does not match" not in gateway.kubectl("get", "events", "-A")
+
+
+def test_a_plan_tells_what_adoption_does_and_changes_nothing(standing):
+    assert standing.left_by_plan == standing.found_before_plan
+    planned = standing.plan.envelope["result"]
+    told = [action["what"].split()[0] for action in planned["actions"]]
+    assert told == ["make", "stop", "set", "make", "start"]
+    assert any("retired release is adopted" in notice for notice in planned["notices"])
+    assert any(f":{standing.old_port}:" in notice for notice in planned["notices"])
+
+
+def test_the_old_container_gives_its_identity_and_its_port_and_goes(standing):
+    gateway = standing.gateway
+    assert gateway.exec("cat", f"{IDENTITY}/password") == standing.password
+    published = gateway.inspect()["HostConfig"]["PortBindings"]
+    old = {"HostIp": "0.0.0.0", "HostPort": str(standing.old_port)}
+    assert published[f"{OLD_PORT}/tcp"] == [old]
+    assert [one["HostIp"] for one in published["6443/tcp"]] == ["127.0.0.1"]
+    names = docker("ps", "--all", "--format", "{{.Names}}", "--filter", f"name={gateway.name}")
+    assert names == gateway.container
+
+
+def make_stale(gateway: Gateway, found: Look, name: str) -> None:
+    """As another name of the node would leave it: node, volumes pinned to it, a pod on it."""
+    container = {"name": "c", "image": "openshell/sandbox:latest"}
+    pod = {"nodeName": name, "containers": [container]}
+    for volume in found.volumes:
+        _pins(volume)[:] = [name]
+    gateway.apply(
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod},
+        *found.volumes,
+    )
+
+
+def start_killed_before(nth: int, gateway: Gateway) -> Ran:
+    program = [sys.executable, "-m", "tests.integration.gateway.killed", nth]
+    start = ["gateway", "start", "--name", gateway.name]
+    return finish(gateway.command.begin(*start, program=program))
+
+
+def test_killed_before_any_command_the_next_start_completes_it(bare):
+    gateway = bare.gateway
+    found = Look.at(gateway)
+    for nth in count(1):
+        make_stale(gateway, found, f"stale-{nth}")
+        killed = start_killed_before(nth, gateway)
+        if killed.exit_code == 0:
+            break
+        assert killed.exit_code == -signal.SIGKILL, killed
+        assert Look.at(gateway).data == bare.before
+        completed = start_killed_before(0, gateway)
+        assert completed.exit_code == 0, completed
+        found = Look.at(gateway)
+        assert found.data == bare.before
+        assert found.names("Node") == [gateway.node]
+        assert found.nodes_of_volumes == {gateway.node}
+        assert f"stale-{nth}" not in found.names("Pod")
+    # A look for the node, two at the cluster, one at folders, rebinding, removing, workloads.
+    assert nth > 7
+
+
+def test_a_volume_whose_folder_is_missing_is_reported_and_not_rebound(bare):
+    gateway = bare.gateway
+    found = Look.at(gateway)
+    name, folder = found.volumes[0]["metadata"]["name"], found.volumes[0]["spec"]["local"]["path"]
+    make_stale(gateway, found, "stale-lost")
+    gateway.exec("mv", folder, f"{folder}.away")
+    told = start_killed_before(0, gateway)
+    assert told.exit_code == 0, told
+    assert f"Volume {name} is left on node stale-lost" in told.out
+    assert folder in told.out
+    assert Look.at(gateway).nodes_of_volumes == {gateway.node, "stale-lost"}
+    gateway.exec("mv", f"{folder}.away", folder)
+    assert start_killed_before(0, gateway).exit_code == 0
+    found = Look.at(gateway)
+    assert found.nodes_of_volumes == {gateway.node}
+    assert found.data == bare.before
+
+
+def test_a_second_node_on_the_volume_ends_and_leaves_the_first_alone(
+    bare, node_image, docker_client
+):
+    gateway = bare.gateway
+    second = f"second-{gateway.name}"
+    before = gateway.inspect()["State"]
+    docker(
+        *("create", "--privileged", f"--name={second}", f"--volumes-from={gateway.container}"),
+        "--entrypoint=/opt/openshell/cluster-entrypoint.sh",
+        *(node_image, "server"),
+    )
+    docker("cp", f"{gateway.container}:/opt", str(gateway.command.home))
+    docker("cp", str(gateway.command.home / "opt"), f"{second}:/")
+    docker("start", second)
+    until(lambda: inspect(second)["State"]["Status"] == "exited", "the second node's end")
+    ended = inspect(second)["State"]
+    assert (ended["Status"], ended["ExitCode"]) == ("exited", 75)
+    log = docker_client.containers.get(second).logs().decode()
+    assert "openshell: refused: volume-locked:" in log
+    assert gateway.inspect()["State"] | {"Health": None} == before | {"Health": None}
+    assert gateway.run("status").exit_code == 0
+    assert Look.at(gateway).data == bare.before
+    docker("rm", "--volumes", second)
+
+
+def test_a_foreign_container_on_the_volume_stops_a_start_and_is_named(bare, tiny_image):
+    gateway = bare.gateway
+    foreign = f"backup-{gateway.name}"
+    volume = f"--volume={gateway.container}:/data"
+    docker("run", "--detach", f"--name={foreign}", volume, tiny_image, "sleep", "600")
+    gateway.run("stop")
+    refused = gateway.run("start", expect=4)
+    assert f"The container {foreign} uses the volume {gateway.container}" in refused.err
+    assert f"docker stop {foreign}" in refused.err
+    assert gateway.inspect()["State"]["Status"] == "exited"
+    docker("rm", "--force", "--volumes", foreign)
+    gateway.start()
+    assert Look.at(gateway).data == bare.before
