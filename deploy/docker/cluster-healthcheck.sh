@@ -28,12 +28,14 @@ fi
 started=$(date -u -d "@$started" +%Y%m%d%H%M%S)
 
 # k3s lower-cases a node's name.
-name=$(printf '%s' "${OPENSHELL_NODE_NAME:-$(cat "$root/proc/sys/kernel/hostname")}" | tr '[:upper:]' '[:lower:]')
+name=${OPENSHELL_NODE_NAME:-$(cat "$root/proc/sys/kernel/hostname")}
+name=$(printf '%s' "$name" | tr '[:upper:]' '[:lower:]')
 
 answer=$(timeout 5 kubectl get --raw=/readyz 2>&1) ||
   fail 'the Kubernetes API is not ready: ' "$answer"
 
-condition='{range .status.conditions[?(@.type=="Ready")]}{.status} {.lastHeartbeatTime} {.reason}{end}'
+ready='.status.conditions[?(@.type=="Ready")]'
+condition="{range $ready}{.status} {.lastHeartbeatTime} {.reason}{end}"
 answer=$(timeout 5 kubectl get node "$name" -o "jsonpath=$condition" 2>&1) ||
   fail "node $name cannot be read: " "$answer"
 read -r ready heartbeat reason <<ANSWER

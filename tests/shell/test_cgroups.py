@@ -6,12 +6,12 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.shell.conftest import Node
+from tests.shell.conftest import Node, wait_for
 
 V1 = "4:memory:/docker/0f3a\n0::/docker/0f3a\n"
 PRIVATE = "0::/\n"
@@ -130,6 +130,17 @@ def own_cgroup() -> Iterator[Path]:
         yield from made_cgroup()
 
 
+def is_removed(cgroup: Path) -> bool:
+    """A process that was killed leaves its cgroup a little later."""
+    try:
+        cgroup.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
 def made_cgroup() -> Iterator[Path]:
     root = next((p for p in map(Path, ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"))
                  if (p / "cgroup.controllers").exists()), None)  # fmt: skip
@@ -147,8 +158,7 @@ def made_cgroup() -> Iterator[Path]:
         pytest.skip(f"the cgroup v2 tree cannot be written: {denied}")
     yield folder
     for child in (folder / "init", folder):
-        with suppress(FileNotFoundError):
-            child.rmdir()
+        wait_for(partial(is_removed, child), f"{child} to be empty")
     if added:
         (root / "cgroup.subtree_control").write_text(f"-{added[0]}")
 
@@ -156,13 +166,14 @@ def made_cgroup() -> Iterator[Path]:
 def test_the_kernel_takes_it_on_a_real_tree(node: Node, own_cgroup: Path) -> None:
     tree(node, PRIVATE, v2=False)
     script = """
-        sleep 60 &
+        sleep 60 >/dev/null 2>&1 &
+        other=$!
         printf '+%s' "$(cat "$cgroup/cgroup.controllers")" >"$cgroup/cgroup.subtree_control" &&
           exit 1 # the kernel's rule is in force here
         leave_root_cgroup
         cat "$cgroup/cgroup.procs" "$cgroup/cgroup.subtree_control"
         grep ^0:: /proc/self/cgroup
-        kill "$!" """
+        kill "$other" """
     enter = (
         'echo $$ >"$0/cgroup.procs" && exec unshare --cgroup --mount sh -c '
         '\'mount -t cgroup2 none "$ROOT/sys/fs/cgroup" && exec "$@"\' sh "$@"'
