@@ -1,5 +1,6 @@
 """The two-way stream that an exec runs over, and its frames."""
 
+import io
 import socket
 import ssl
 import struct
@@ -12,6 +13,7 @@ import requests
 
 STDOUT = 1
 STDERR = 2
+_CHUNK = 65536
 _HEADER = struct.Struct(">BxxxL")
 
 
@@ -65,8 +67,14 @@ class Duplex:
 
     def chunks(self) -> Iterator[tuple[int, bytes]]:
         """Output of a terminal as it comes: all of it is ``STDOUT``."""
-        while chunk := self.reader.read1(65536):
+        while chunk := self._read_some():
             yield STDOUT, chunk
+
+    def _read_some(self) -> bytes:
+        """What is there, one byte at least; an ssh channel's file can only be asked for a size."""
+        if isinstance(self.reader, io.BufferedReader):
+            return self.reader.read1(_CHUNK)
+        return bytes(self.reader.read(1))
 
     def send(self, data: bytes) -> None:
         """Send input. A command that wants no more of it is no error: its output tells."""
