@@ -67,4 +67,4 @@ test: setup ## Everything, on a real engine and a real node
 bench: setup ## Measure against the budgets, in one run
 	tools/engine up
 	tools/node-image
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python -m benchmarks.bench
