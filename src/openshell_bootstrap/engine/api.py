@@ -49,13 +49,19 @@ class Containers(Protocol):
 
         Raises:
             PortConflictError: A host port could not be bound.
+            NoSuchNetworkError: The network that it was attached to is gone. A container that ran
+                keeps the id of its network; another one of that name is not taken instead.
         """
 
     def stop(self, container_id: str, grace_s: int) -> None:
         """TERM, and KILL after the grace; returns once it has ended. Fine if it does not run."""
 
     def pause(self, container_id: str) -> None:
-        """Freeze its processes."""
+        """Freeze its processes.
+
+        Raises:
+            ContainerNotRunningError: It does not run.
+        """
 
     def unpause(self, container_id: str) -> None:
         """Let them go on; fine if it is not paused."""
@@ -71,12 +77,20 @@ class Containers(Protocol):
         """``no`` or ``unless-stopped``."""
 
     def remove(self, container_id: str, *, force: bool = False, volumes: bool = False) -> None:
-        """Remove it; fine if it is gone. ``volumes`` takes its anonymous volumes, only those."""
+        """Remove it and see it gone; fine if it was. ``volumes`` takes its anonymous volumes only.
+
+        Raises:
+            EngineError: It runs or is paused, and ``force`` was not given.
+            WaitTimeoutError: A removal that somebody else began did not end in a minute.
+        """
 
     def logs(
         self, container_id: str, *, tail: int | None = None, follow: bool = False, since: float = 0
     ) -> Iterator[bytes]:
-        """Lines of its output, oldest first, without line ends; ``since`` in epoch seconds."""
+        """Lines of its output, oldest first, without line ends; ``since`` in epoch seconds.
+
+        Nothing is asked, and nothing raised, before the first line is.
+        """
 
     def put_files(self, container_id: str, files: Sequence[FileEntry]) -> None:
         """Write files, in this order, creating folders; works on one that never started.

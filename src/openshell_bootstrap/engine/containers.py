@@ -90,7 +90,7 @@ class DockerContainers:
             self.connection.api.update_container(container_id, restart_policy=wanted)
 
     def remove(self, container_id: str, *, force: bool = False, volumes: bool = False) -> None:
-        """Remove it; fine if it is gone. ``volumes`` takes its anonymous volumes, only those."""
+        """Remove it and see it gone; fine if it was. ``volumes`` takes its anonymous volumes only."""
         with self._doing("remove", container_id):
             try:
                 self.connection.api.remove_container(container_id, v=volumes, force=force)
