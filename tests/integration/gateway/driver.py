@@ -86,6 +86,11 @@ class Gateway:
         return f"openshell-{self.name}"
 
     @property
+    def address(self) -> str:
+        """On the gateway's own network."""
+        return self.inspect()["NetworkSettings"]["Networks"][self.container]["IPAddress"]
+
+    @property
     def kubeconfig(self) -> Path:
         return self.command.home / "config" / "openshell" / "gateways" / self.name / "kubeconfig"
 

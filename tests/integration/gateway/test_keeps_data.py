@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.integration.gateway.driver import Gateway, docker, until
-from tests.integration.gateway.witness import Witness, WriteLoad
+from tests.integration.gateway.driver import Gateway, docker, inspect, until
+from tests.integration.gateway.witness import KEEPER, Witness, WriteLoad
+from tests.integration.gateway.workloads import pod, running
 
 FIVE_TIMES = pytest.mark.parametrize("turn", range(5))
 
@@ -94,3 +95,38 @@ def test_kill_9_of_pid_1(kept, turn, tmp_path, tiny_image):
         until(lambda: gateway.run("status", expect=None).exit_code == 0, "a ready gateway")
     kept.check()
     load.check()
+
+
+@pytest.mark.parametrize("way", ["stopped", "removed"])
+def test_another_address(kept, way, tiny_image, unique_name):
+    """R20, R58: the node's certificates, its DNS and the pods' DNS follow."""
+    gateway, other = kept.gateway, unique_name("other")
+    before = gateway.address
+    gateway.run("stop")
+    if way == "removed":
+        docker("rm", gateway.container)
+    join = ["--name", other, "--network", gateway.container]
+    docker("run", "--detach", *join, tiny_image, "sleep", "600")  # the engine gives what is free
+    gateway.start()
+    assert gateway.address != before
+    kept.check()
+    (node,) = gateway.get("nodes")["items"]
+    assert {"type": "InternalIP", "address": gateway.address} in node["status"]["addresses"]
+    assert "begun" in gateway.kubectl("logs", f"{KEEPER}-0")
+    gateway.apply(pod("asker", "exec sleep 100000"))
+    until(lambda: running(gateway, "asker"), "a new pod")
+    (neighbour,) = inspect(other)["NetworkSettings"]["Networks"].values()
+    answers = {
+        "kubernetes.default.svc.cluster.local.": "10.43.0.1",
+        f"{other}.": neighbour["IPAddress"],
+    }
+    for name, answer in answers.items():
+        until(lambda name=name, answer=answer: answer in ask(gateway, name), f"the name {name}", 20)
+    gateway.kubectl("delete", "pod", "asker", "--now")
+    docker("rm", "--force", other)
+
+
+def ask(gateway: Gateway, name: str) -> str:
+    """What a pod is told of a name, without the name server's own address."""
+    told = gateway.kubectl("exec", "asker", "--", "nslookup", name)
+    return told.partition("\n\n")[2]

@@ -25,6 +25,7 @@ if [ ! -e /data/file ]; then
     sync /data/file
     sync /data
 fi
+echo begun
 trap "exit 0" TERM
 sleep 100000 & wait
 """
