@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 TESTS = Path(__file__).parents[1]
@@ -11,6 +12,9 @@ ENGINE_FIXTURES = {"engine"}
 NODE_FIXTURES = {"node_image"}
 
 UNIT_TIMEOUT_S = 2
+PROPERTY_TIMEOUT_S = 20
+"""A property is a hundred examples. A busy machine is no reason for one to fail."""
+
 ENGINE_TIMEOUT_S = 60
 NODE_TIMEOUT_S = 600
 
@@ -68,6 +72,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(EngineTests(config), "engine-tests")
+    hypothesis.settings.register_profile("suite", deadline=None)
+    hypothesis.settings.load_profile("suite")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -103,6 +109,8 @@ def is_whole_suite(config: pytest.Config) -> bool:
 def _timeout_s(item: pytest.Item) -> float:
     if item.get_closest_marker("node"):
         return NODE_TIMEOUT_S
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        return PROPERTY_TIMEOUT_S
     if is_hermetic(item.path):
         return UNIT_TIMEOUT_S
     return ENGINE_TIMEOUT_S

@@ -90,7 +90,7 @@ class DockerContainers:
             self.connection.api.update_container(container_id, restart_policy=wanted)
 
     def remove(self, container_id: str, *, force: bool = False, volumes: bool = False) -> None:
-        """Remove it and see it gone; fine if it was. ``volumes`` takes its anonymous volumes only."""
+        """Remove it and see it gone; fine if it was."""
         with self._doing("remove", container_id):
             try:
                 self.connection.api.remove_container(container_id, v=volumes, force=force)
