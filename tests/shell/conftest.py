@@ -173,6 +173,24 @@ class Life:
                     found[int(entry.name)] = entry
         return found
 
+    def called(self, name: str) -> set[int]:
+        """Process ids by the name that the kernel gives them."""
+        found = set()
+        for pid, entry in self.processes().items():
+            with suppress(OSError):
+                if (entry / "comm").read_text() == f"{name}\n":
+                    found.add(pid)
+        return found
+
+    def holders(self, path: Path) -> set[int]:
+        """Who has this file open."""
+        found = set()
+        for pid, entry in self.processes().items():
+            with suppress(OSError):
+                if any(fd.readlink() == path for fd in (entry / "fd").iterdir()):
+                    found.add(pid)
+        return found
+
     def send(self, signal_number: int = signal.SIGTERM) -> None:
         os.kill(self.pid, signal_number)
 

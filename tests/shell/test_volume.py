@@ -46,13 +46,7 @@ def test_the_lock_is_pid_1_s_alone_and_dies_with_it(life: Callable[..., Life], n
     run = life()
     run.await_line("started")
     lock = node.data / "openshell/lock"
-    holders = {
-        pid
-        for pid, entry in run.processes().items()
-        for fd in (entry / "fd").iterdir()
-        if fd.readlink() == lock
-    }
-    assert holders == {run.pid}
+    assert run.holders(lock) == {run.pid}
     assert subprocess.run(["flock", "-n", lock, "true"], check=False).returncode == 1
     run.send(signal.SIGKILL)
     run.end()
