@@ -197,7 +197,7 @@ def node_image(request: pytest.FixtureRequest, engine: DockerEngine) -> str:
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Tell with a failure what the containers of the test were doing."""
     report = yield
-    words = item.stash.get(NAMES, [])
+    words = [word for node in item.listchain() for word in node.stash.get(NAMES, [])]
     client = item.config.stash.get(CLIENT, None)
     if report.failed and words and client is not None:
         for container in Remains(client, tuple(words)).containers():

@@ -7,7 +7,7 @@ import docker
 import pytest
 
 from tests.integration.gateway.driver import Command, Gateway
-from tests.plugins.engine import Remains
+from tests.plugins.engine import NAMES, Remains
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +25,7 @@ def make_gateway(
 ) -> Iterator[Callable[[], Gateway]]:
     """Makes gateways that live as long as their module; nothing is started by this."""
     made: list[str] = []
+    request.node.stash[NAMES] = made  # for the report of a test that fails
 
     def make() -> Gateway:
         made.append(f"t{run_id}-{secrets.token_hex(2)}")

@@ -1,5 +1,6 @@
 """A gateway stops without losing work, and k3s or a pod that ends leaves nothing behind."""
 
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -63,12 +64,19 @@ def await_age(gateway: Gateway, age_s: float) -> None:
 
 
 def test_term_in_the_first_second_of_the_first_life(gateway):
-    """What is on the volume then is half made; the next start completes it."""
-    first = gateway.command.begin("gateway", "start", "--name", gateway.name)
-    await_age(gateway, 0.5)
-    timed_stop(gateway, lambda: docker("stop", gateway.container))
-    _, told = first.communicate(timeout=60)
+    """What is on the volume then is half made, and the next start completes it.
+
+    The failed start takes the container away again, so that it is waited for while it is there.
+    """
+    with gateway.command.begin("gateway", "start", "--name", gateway.name) as first:
+        await_age(gateway, 0.5)
+        wait = ["docker", "wait", gateway.container]
+        with subprocess.Popen(wait, stdout=subprocess.PIPE, text=True) as waiting:
+            docker("stop", gateway.container)
+            assert waiting.communicate(timeout=STOP_LIMIT_S)[0].strip() == "0"
+        told = first.communicate(timeout=STOP_LIMIT_S)
     assert first.returncode == 8, told
+    docker("volume", "inspect", gateway.container)
     gateway.start()
     assert gateway.nodes() == [gateway.node]
 
