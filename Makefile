@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 NODE_IMAGE := openshell/source-node:dev
-SHELL_FILES := deploy/docker/*.sh $(wildcard deploy/docker/lib/*.sh)
+SHELL_FILES := $(wildcard deploy/docker/*.sh deploy/docker/lib/*.sh)
 PYTHON_FILES := src tests tools benchmarks
 
 .DEFAULT_GOAL := help
@@ -42,6 +42,7 @@ check: setup ## Format, lint, types, imports, shell and the unit tier: all that 
 	$(BIN)/shellcheck $(SHELL_FILES)
 	$(BIN)/shfmt -d -i 2 -ci $(SHELL_FILES)
 	$(MAKE) -s unit
+	$(BIN)/pytest -q --engine=off tests/shell
 
 .PHONY: fmt
 fmt: setup ## Format what can be formatted
@@ -50,7 +51,7 @@ fmt: setup ## Format what can be formatted
 	$(BIN)/shfmt -w -i 2 -ci $(SHELL_FILES)
 
 .PHONY: unit
-unit: setup ## The unit, command line and shell tiers
+unit: setup ## The unit and command line tiers, and the contract on the fakes
 	$(BIN)/pytest -q --engine=off tests/unit tests/cli tests/contract
 
 .PHONY: node-image
