@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from openshell_bootstrap.models import FileEntry
 
@@ -36,8 +35,8 @@ class Tree:
 
     def write(self, path: str, content: bytes, mode: int = 0o644) -> None:
         """Write a file and the folders that it needs."""
-        for parent in reversed(PurePosixPath(path).parents):
-            self.nodes.setdefault(str(parent), Node(0o755))
+        for parent in _parents(path):
+            self.nodes.setdefault(parent, Node(0o755))
         self.nodes[path] = Node(mode, content)
 
     def link(self, path: str, target: str) -> None:
@@ -47,8 +46,8 @@ class Tree:
 
     def folder(self, path: str, mode: int = 0o755) -> None:
         """Make a folder; one that is there stays as it is."""
-        for parent in reversed(PurePosixPath(path).parents):
-            self.nodes.setdefault(str(parent), Node(0o755))
+        for parent in _parents(path):
+            self.nodes.setdefault(parent, Node(0o755))
         self.nodes.setdefault(path, Node(mode))
 
     def remove(self, path: str) -> None:
@@ -103,20 +102,19 @@ class View:
 
     def resolve(self, path: str) -> str:
         """The path with every link followed, whether or not something is there."""
-        done, todo, links = PurePosixPath("/"), list(PurePosixPath(path).parts[1:]), 0
+        done, todo, links = "", _parts(path), 0
         while todo:
             part = todo.pop(0)
-            here = done.parent if part == ".." else done / part
-            node = self.node(str(here))
+            here = done.rpartition("/")[0] if part == ".." else f"{done}/{part}"
+            node = self.node(here or "/")
             if node is None or node.link is None:
                 done = here
                 continue
             if (links := links + 1) > MAX_LINKS:
                 raise OSError(f"too many links: {path}")
-            target = PurePosixPath(node.link)
-            todo = [part for part in target.parts if part != "/"] + todo
-            done = PurePosixPath("/") if target.is_absolute() else done
-        return str(done)
+            todo = _parts(node.link) + todo
+            done = "" if node.link.startswith("/") else done
+        return done or "/"
 
     def _place(self, path: str) -> tuple[Tree, str]:
         over = [target for target in self.mounts if path == target or _below(path, target)]
@@ -136,3 +134,14 @@ class View:
 
 def _below(path: str, folder: str) -> bool:
     return path.startswith(folder.rstrip("/") + "/")
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in {"", "."}]
+
+
+def _parents(path: str) -> Iterator[str]:
+    yield "/"
+    for at, letter in enumerate(path):
+        if letter == "/" and at:
+            yield path[:at]
