@@ -182,4 +182,6 @@ def _claims(engine: Engine, container: Container | None) -> tuple[str, ...] | No
         listed = msgspec.json.decode(done.stdout, type=_Claims)
     except (BootstrapError, msgspec.DecodeError):
         return None
+    if done.exit_status:
+        return None
     return tuple(f"{one.metadata.namespace}/{one.metadata.name}" for one in listed.items)

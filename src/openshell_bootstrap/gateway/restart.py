@@ -5,7 +5,7 @@ from openshell_bootstrap.events import Notice, Reporter, silent
 from openshell_bootstrap.gateway.host import Host
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Started
-from openshell_bootstrap.gateway.start import Means, bring_up
+from openshell_bootstrap.gateway.start import Means, bring_up, check_restart
 from openshell_bootstrap.gateway.stop import halt
 from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.store.host import Store
@@ -19,16 +19,18 @@ def restart(
     report: Reporter = silent,
     host: Host | None = None,
 ) -> Started:
-    """Stop the gateway, then bring it up as ``start`` would.
+    """Stop the gateway, then bring it up as ``start`` would; if it could not, leave it running.
 
     Raises:
         GatewayNotFoundError: There is no gateway of that name.
         BootstrapError: As ``stop`` and ``start`` raise.
     """
     check_adopted_name(request.name)
+    check_adopted_name(request.name)
     with store.lock(engine.info().id, request.name) as held:
         if held.notice:
             report(Notice(held.notice))
-        halt(request.name, engine=engine, grace_s=request.grace_s, report=report)
         means = Means(engine=engine, store=store, host=host or Host(), report=report)
+        check_restart(request, means)
+        halt(request.name, engine=engine, grace_s=request.grace_s, report=report)
         return bring_up(request, means)

@@ -6,7 +6,7 @@ but for a first start that failed, which takes away what it made.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from openshell_bootstrap.cluster.kubeconfig import server_url
 from openshell_bootstrap.cluster.nodes import Pod
@@ -154,8 +154,25 @@ def bring_up(request: StartRequest, means: Means) -> Started:
 
 def _prepare(request: StartRequest, means: Means, *, may_pull: bool = False) -> Prepared:
     """Observe, settle, plan and check."""
-    engine, host = means.engine, means.host
     seen = _observe(request, means, may_pull=may_pull)
+    return _decide(request, means, seen, seen)
+
+
+def check_restart(request: StartRequest, means: Means) -> None:
+    """Refuse, while the gateway runs, what a start would refuse once it is stopped.
+
+    Raises:
+        BootstrapError: ``start`` would refuse.
+    """
+    seen = _observe(request, means, may_pull=False)
+    if seen.container is not None and seen.container.is_up:
+        stopped = replace(seen, container=replace(seen.container, status="exited"))
+        _decide(request, replace(means, report=silent), seen, stopped)
+
+
+def _decide(request: StartRequest, means: Means, seen: Seen, planned: Seen) -> Prepared:
+    """Settle and plan on ``planned``, and check against what is there now."""
+    engine, host = means.engine, means.host
 
     def choose_port() -> PublishedPort:
         candidates = api_port_candidates(request.name, seen.host.ephemeral_ports)
@@ -164,9 +181,9 @@ def _prepare(request: StartRequest, means: Means, *, may_pull: bool = False) -> 
             candidates, seen.others, host.port_holder if local else lambda _port: None
         )
 
-    settled = settle(request, seen, default_image=DEFAULT_NODE_IMAGE, choose_port=choose_port)
+    settled = settle(request, planned, default_image=DEFAULT_NODE_IMAGE, choose_port=choose_port)
     present = engine.images.find(settled.spec.image) is not None
-    plan = plan_steps(request, settled, seen, image_present=present)
+    plan = plan_steps(request, settled, planned, image_present=present)
     checks = preflight.Checks(
         request=request, spec=settled.spec, seen=seen, plan=plan, image_present=present
     )
