@@ -26,7 +26,6 @@ def restart(
         BootstrapError: As ``stop`` and ``start`` raise.
     """
     check_adopted_name(request.name)
-    check_adopted_name(request.name)
     with store.lock(engine.info().id, request.name) as held:
         if held.notice:
             report(Notice(held.notice))
