@@ -1,6 +1,4 @@
-"""Three gateways on one engine, whose names are parts of each other: what one of them gets or does
-never reaches the others.
-"""
+"""Three gateways on one engine, whose names are parts of each other, stay apart."""
 
 import json
 import os
