@@ -15,7 +15,6 @@ from openshell_bootstrap.errors import (
     EngineError,
     GatewayStateError,
     NameConflictError,
-    NoSuchContainerError,
     PullError,
 )
 from openshell_bootstrap.events import Reporter, Transfer, step
@@ -171,14 +170,9 @@ class Acting:
         )
 
     def _start(self) -> None:
-        self.node_id = self.node_id or self._present().id
+        self.node_id = self.node_id or self.seen.node_container_id
         with step(self.report, "Starting the node"):
             self.engine.containers.start(self.node_id)
-
-    def _present(self) -> Container:
-        if self.seen.container is None:
-            raise NoSuchContainerError(f"There is no container {self.seen.names.container}")
-        return self.seen.container
 
     def undo_first_start(self) -> tuple[str, ...]:
         """Remove what this run made of a gateway that never came up; says what it removed.
