@@ -7,7 +7,7 @@ up, so what counts here are pods whose containers run since this life began.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -112,6 +112,9 @@ class _PodObject(msgspec.Struct, frozen=True):
         return bool(containers) and all(each.is_ready_since(begun) for each in containers or ())
 
 
+_Object = TypeVar("_Object", _WorkloadObject, _PodObject)
+
+
 def observe_workloads(kubectl: Kubectl, begun: datetime) -> tuple[Workload, ...]:
     """The workloads of the node itself, by name.
 
@@ -127,23 +130,27 @@ def observe_workloads(kubectl: Kubectl, begun: datetime) -> tuple[Workload, ...]
 
 
 def parse_workloads(resources: Sequence[Resource], begun: datetime) -> tuple[Workload, ...]:
-    """The workloads among these objects, with their pods among the same objects."""
+    """The node's own workloads among these objects, with their pods among the same objects."""
     since = begun.replace(microsecond=0)  # Kubernetes tells whole seconds
-    pods = [parse(each.raw, _PodObject) for each in resources if each.kind == "Pod"]
+    pods = _parse_own(resources, "Pod", _PodObject)
     up = [pod for pod in pods if pod.is_ready_since(since)]
+    kinds: tuple[Literal["Deployment", "DaemonSet"], ...] = ("Deployment", "DaemonSet")
     found = [
-        _parse_workload(each.raw, kind, up)
-        for kind in ("Deployment", "DaemonSet")
-        for each in resources
-        if each.kind == kind
+        _read_workload(workload, kind, up)
+        for kind in kinds
+        for workload in _parse_own(resources, kind, _WorkloadObject)
     ]
     return tuple(sorted(found, key=lambda workload: workload.name))
 
 
-def _parse_workload(
-    raw: bytes, kind: Literal["Deployment", "DaemonSet"], up: Sequence[_PodObject]
+def _parse_own(resources: Sequence[Resource], kind: str, shape: type[_Object]) -> list[_Object]:
+    objects = (parse(each.raw, shape) for each in resources if each.kind == kind)
+    return [each for each in objects if each.metadata.namespace == NAMESPACE]
+
+
+def _read_workload(
+    workload: _WorkloadObject, kind: Literal["Deployment", "DaemonSet"], up: Sequence[_PodObject]
 ) -> Workload:
-    workload = parse(raw, _WorkloadObject)
     status = workload.status
     wanted = workload.spec.replicas if kind == "Deployment" else status.desired_number_scheduled
     return Workload(

@@ -48,6 +48,11 @@ class Endpoint:
         parts = urlsplit(self.url)
         return parts.scheme in {"unix", "npipe"} or parts.hostname in {"127.0.0.1", "localhost"}
 
+    @property
+    def is_network(self) -> bool:
+        """It is reached by an address and a port."""
+        return urlsplit(self.url).scheme not in {"unix", "npipe"}
+
     def __str__(self) -> str:
         return f"{self.url} (from {self.source})"
 
@@ -183,8 +188,9 @@ class Connection:
             timeout=REQUEST_TIMEOUT_S,
             tls=self.endpoint.tls or False,
         )
-        # REQUESTS_CA_BUNDLE and its like would win over the authority that was given for it.
-        client.trust_env = self.endpoint.tls is None
+        # REQUESTS_CA_BUNDLE and its like would win over the authority that was given for it, and
+        # no proxy leads to a socket: looking for one would cost more than the request itself.
+        client.trust_env = self.endpoint.tls is None and self.endpoint.is_network
         return client
 
 

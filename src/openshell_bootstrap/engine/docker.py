@@ -1,6 +1,7 @@
 """The engine's protocols over the Docker library."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from openshell_bootstrap.engine import translate
 from openshell_bootstrap.engine.connection import Connection, resolve
@@ -48,7 +49,11 @@ class DockerEngine:
         return DockerVolumes(self.connection)
 
     def info(self) -> EngineInfo:
-        """What the engine says of itself."""
+        """What the engine says of itself. It is asked once: its identity and version stay."""
+        return self._info
+
+    @cached_property
+    def _info(self) -> EngineInfo:
         connection = self.connection
         with connection.doing("describe itself"):
             answer = convert(connection.api.info(), InfoAnswer)

@@ -34,7 +34,6 @@ from openshell_bootstrap.gateway.record import (
     read_record,
     write_record,
 )
-from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import Container, GatewaySpec, Patience
 from openshell_bootstrap.names import GatewayNames
 from openshell_bootstrap.settings import READY_PATIENCE, STOP_GRACE_S, WORKLOADS_PATIENCE
@@ -176,18 +175,30 @@ def missing_workloads(seen: Sequence[Workload], expected: frozenset[str]) -> tup
 
 
 def save_records(
-    engine: Engine, store: Store, *, container_id: str, settled: Settled, readiness: Readiness
+    node: ContainerNode,
+    store: Store,
+    *,
+    spec: GatewaySpec,
+    readiness: Readiness,
+    kept: GatewayRecord | None,
 ) -> tuple[str, tuple[str, ...]]:
     """Complete the record on the volume and this host's copies.
+
+    Args:
+        node: The gateway's node.
+        store: This host's copies.
+        spec: The gateway's settings, where the volume has no record that can be used.
+        readiness: What was seen of the node.
+        kept: The volume's record, where this run has left the node as it was; else it is read.
 
     Returns:
         The kubeconfig's path, and what the user should know.
     """
-    node = ContainerNode(engine, container_id)
-    before = read_record(engine, container_id)
-    known = before if isinstance(before, GatewayRecord) else GatewayRecord(spec=settled.spec)
-    cluster_id = read_cluster_id(engine, container_id)
-    host = store.records.find(settled.spec.name)
+    engine, container_id = node.engine, node.container_id
+    before = kept or read_record(engine, container_id)
+    known = before if isinstance(before, GatewayRecord) else GatewayRecord(spec=spec)
+    cluster_id = (kept and kept.cluster_id) or read_cluster_id(engine, container_id)
+    host = store.records.find(spec.name)
     expected = known.cluster_id or (isinstance(host, HostRecord) and host.cluster_id) or cluster_id
     notices = []
     if expected != cluster_id:
@@ -208,7 +219,7 @@ def save_records(
         except EngineError as error:
             notices.append(f"{error.brief}; the next start completes it.")
     _save_host_record(engine, store, record)
-    return _save_kubeconfig(engine, store, container_id, settled.spec), tuple(notices)
+    return _save_kubeconfig(engine, store, container_id, spec), tuple(notices)
 
 
 def _kube_system_uid(node: NodeExec) -> str:

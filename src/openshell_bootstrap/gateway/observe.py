@@ -9,9 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.errors import EngineError, EngineUnavailableError
 from openshell_bootstrap.gateway.host import Host, HostFacts
 from openshell_bootstrap.gateway.node_container import mounts_data_volume, object_labels
-from openshell_bootstrap.gateway.record import GatewayRecord, read_record
+from openshell_bootstrap.gateway.record import (
+    OWN_FOLDER,
+    RECORD_PATH,
+    GatewayRecord,
+    decode_record,
+)
 from openshell_bootstrap.models import (
     DATA_PATH,
     Container,
@@ -26,8 +32,8 @@ from openshell_bootstrap.models import (
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE, GatewayNames
 
 RETIRED_NODE_FOLDER = "/etc/rancher/node"
-NODE_FOLDER = f"{DATA_PATH}/openshell/node"
-KEPT_REGISTRIES = f"{DATA_PATH}/openshell/registries.yaml"
+NODE_FOLDER = f"{OWN_FOLDER}/node"
+KEPT_REGISTRIES = f"{OWN_FOLDER}/registries.yaml"
 KEPT_TOKEN = f"{DATA_PATH}/server/token"
 _MANIFESTS = f"{DATA_PATH}/server/manifests"
 _ADDON_MANIFESTS = {
@@ -45,7 +51,8 @@ class OnVolume:
         record: The gateway's record; None where no release of ours ever ran on it.
         has_password: The node's password is kept on it.
         registries: The registries file the gateway was given, for its next container.
-        token: The cluster's join token, which k3s keeps there; None before its first start.
+        token: The cluster's join token, which k3s keeps there; None before its first start, or
+            where nobody asked for it.
         live_addons: Addons that k3s has on in this cluster, of those that we turn off.
     """
 
@@ -120,7 +127,14 @@ def is_helper(container: Container) -> bool:
     return container.labels.get(LABEL_ROLE) == "helper"
 
 
-def observe(name: str, *, engine: Engine, host: Host, helper_images: Sequence[str] = ()) -> Seen:
+def observe(
+    name: str,
+    *,
+    engine: Engine,
+    host: Host,
+    helper_images: Sequence[str] = (),
+    with_token: bool = False,
+) -> Seen:
     """Look at everything once.
 
     Args:
@@ -129,6 +143,7 @@ def observe(name: str, *, engine: Engine, host: Host, helper_images: Sequence[st
         host: This host.
         helper_images: Images of which the first present one opens the volume where there is no
             container; with none of them present the volume's content is Unknown.
+        with_token: Read the cluster's token too.
     """
     names = GatewayNames(name)
     info = engine.info()
@@ -147,7 +162,9 @@ def observe(name: str, *, engine: Engine, host: Host, helper_images: Sequence[st
         volume=volume,
         networks=tuple(engine.networks.list_named(names.network)),
         others=others,
-        on_volume=None if volume is None else _read_volume(engine, names, opener, helper_images),
+        on_volume=None
+        if volume is None
+        else _read_volume(engine, names, opener, helper_images, with_token=with_token),
     )
 
 
@@ -159,28 +176,39 @@ def _opens(container: Container, names: GatewayNames) -> bool:
 
 
 def _read_volume(
-    engine: Engine, names: GatewayNames, opener: Container | None, helper_images: Sequence[str]
+    engine: Engine,
+    names: GatewayNames,
+    opener: Container | None,
+    helper_images: Sequence[str],
+    *,
+    with_token: bool,
 ) -> OnVolume | Unknown:
     if opener is not None:
-        return _read_through(engine, opener.id)
+        return _read_through(engine, opener.id, with_token=with_token)
     image = next((one for one in helper_images if engine.images.find(one) is not None), None)
     if image is None:
         return Unknown("the volume has no container, and no node image is present to open it with")
     with helper(engine, names, image) as container_id:
-        return _read_through(engine, container_id)
+        return _read_through(engine, container_id, with_token=with_token)
 
 
-def _read_through(engine: Engine, container_id: str) -> OnVolume:
-    def content(path: str) -> bytes | None:
-        file = engine.containers.get_file(container_id, path)
-        return None if file is None else file.content
-
-    record = read_record(engine, container_id)
+def _read_through(engine: Engine, container_id: str, *, with_token: bool) -> OnVolume:
+    """Read our own folder as a whole: each call to the engine for files of a container is slow."""
+    try:
+        entries = engine.containers.get_files(container_id, OWN_FOLDER)
+    except EngineUnavailableError:
+        raise
+    except EngineError as error:
+        return OnVolume(record=Unknown(error.brief))
+    own = {entry.path: entry.content for entry in entries or ()}
+    content = own.get(RECORD_PATH)
+    record = None if content is None else decode_record(content)
+    token = engine.containers.get_file(container_id, KEPT_TOKEN) if with_token else None
     return OnVolume(
         record=record,
-        has_password=content(f"{NODE_FOLDER}/password") is not None,
-        registries=content(KEPT_REGISTRIES),
-        token=content(KEPT_TOKEN),
+        has_password=own.get(f"{NODE_FOLDER}/password") is not None,
+        registries=own.get(KEPT_REGISTRIES),
+        token=None if token is None else token.content,
         live_addons=frozenset()
         if isinstance(record, GatewayRecord)
         else _live_addons(engine, container_id),

@@ -16,7 +16,10 @@ from openshell_bootstrap.errors import ConfigError, EngineError, EngineUnavailab
 from openshell_bootstrap.models import DATA_PATH, FileEntry, GatewaySpec, Unknown
 from openshell_bootstrap.names import check_adopted_name, is_node_name
 
-RECORD_PATH = f"{DATA_PATH}/openshell/gateway.json"
+OWN_FOLDER = f"{DATA_PATH}/openshell"
+"""Ours on the volume, beside k3s's own folders."""
+
+RECORD_PATH = f"{OWN_FOLDER}/gateway.json"
 AUTHORITY_PATH = f"{DATA_PATH}/server/tls/server-ca.crt"
 SCHEMA = 1
 

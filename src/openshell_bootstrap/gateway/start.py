@@ -24,14 +24,16 @@ from openshell_bootstrap.gateway.after_start import (
     wait_for_workloads,
 )
 from openshell_bootstrap.gateway.carry_out import Acting, pull_image
+from openshell_bootstrap.gateway.healthy import find_healthy
 from openshell_bootstrap.gateway.host import Host
 from openshell_bootstrap.gateway.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.observe import Seen, observe
 from openshell_bootstrap.gateway.plan import CreateNode, Pull, StartPlan
 from openshell_bootstrap.gateway.plan import plan_start as plan_steps
 from openshell_bootstrap.gateway.ports import api_port_candidates, choose_api_port
+from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.results import Planned, Started
+from openshell_bootstrap.gateway.results import CleanedNodes, Planned, Started
 from openshell_bootstrap.gateway.settle import Settled, check_belongings, settle
 from openshell_bootstrap.gateway.stale_nodes import KeepPods, clean_stale_nodes
 from openshell_bootstrap.gateway.stale_plan import Identity
@@ -122,23 +124,24 @@ def bring_up(request: StartRequest, means: Means) -> Started:
     for notice in ready.plan.notices:
         report(Notice(notice))
     spec, seen = ready.settled.spec, ready.seen
+    identity = Identity(node_name=spec.node_name, host_name=spec.node_name)
     acting = Acting(engine=engine, request=request, spec=spec, seen=seen, report=report)
     with _first_start_leaves_nothing(acting, is_first=not seen.exists):
         for one in ready.plan.steps:
             acting.do(one.action)
             if isinstance(one.action, Pull):
                 check_no_downgrade(engine, ready.settled, seen)
-        container_id = acting.node_id or acting.seen.node_container_id
-        readiness = wait_for_node(engine, container_id, spec, request.timeout_s, report)
+        container_id = acting.node_id or seen.node_container_id
+        healthy = None if ready.plan.steps else find_healthy(engine, container_id, spec, identity)
+        readiness = healthy or wait_for_node(engine, container_id, spec, request.timeout_s, report)
     node = ContainerNode(engine, container_id)
-    identity = Identity(node_name=spec.node_name, host_name=spec.node_name)
-    cleaned = clean_stale_nodes(
-        node, identity, keep_pods=_keep_pods(spec.name, means), report=report
-    )
-    wait_for_workloads(node, spec, begin_of_life(readiness), report)
-    kubeconfig, notices = save_records(
-        engine, means.store, container_id=container_id, settled=ready.settled, readiness=readiness
-    )
+    cleaned = CleanedNodes()
+    if not healthy:
+        keep_pods = _keep_pods(spec.name, means)
+        cleaned = clean_stale_nodes(node, identity, keep_pods=keep_pods, report=report)
+        wait_for_workloads(node, spec, begin_of_life(readiness), report)
+    kept = seen.record if healthy and isinstance(seen.record, GatewayRecord) else None
+    kubeconfig, notices = save_records(node, means.store, spec=spec, readiness=readiness, kept=kept)
     finish_adoption(engine, seen.names, seen, report)
     return Started(
         name=spec.name,
@@ -199,14 +202,24 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
     host_record = means.store.records.find(request.name)
     recorded = host_record.container_image if isinstance(host_record, HostRecord) else None
     images = [image for image in (request.image, recorded, DEFAULT_NODE_IMAGE) if image]
-    seen = observe(request.name, engine=engine, host=host, helper_images=images)
+
+    def look() -> Seen:
+        return observe(
+            request.name,
+            engine=engine,
+            host=host,
+            helper_images=images,
+            with_token=request.token is not None,
+        )
+
+    seen = look()
     check_belongings(seen)
     _refuse_lost_volume(seen, host_record)
     if not isinstance(seen.on_volume, Unknown) or not may_pull or request.pull == "never":
         return seen
     with step(means.report, f"Pulling {images[0]}"):
         pull_image(engine, images[0], lambda _item, _done, _total: None)
-    return observe(request.name, engine=engine, host=host, helper_images=images)
+    return look()
 
 
 def _refuse_lost_volume(seen: Seen, host_record: HostRecord | Unknown | None) -> None:

@@ -17,7 +17,9 @@ NAME = NAMES.container
 
 
 def look(world, name="t1", images=(DEFAULT_NODE_IMAGE,)):
-    return observe(name, engine=world.engine, host=world.host, helper_images=images)
+    return observe(
+        name, engine=world.engine, host=world.host, helper_images=images, with_token=True
+    )
 
 
 def boxes(world):
@@ -89,7 +91,7 @@ def test_a_helper_leaves_nothing_behind_when_reading_fails(world):
     world.start()
     world.engine.prune(NAME)
     disks = set(world.engine.state.disks)
-    world.engine.fail("containers.get_file", EngineUnavailableError("away"))
+    world.engine.fail("containers.get_files", EngineUnavailableError("away"))
     with pytest.raises(EngineUnavailableError):
         look(world)
     assert boxes(world) == set()

@@ -332,7 +332,7 @@ def test_a_record_that_nobody_could_read_is_not_rebuilt(world):
     world.start(k3s_args=("--v=4",))
     world.engine.containers.stop(NAME, 1)
     world.changes()
-    world.engine.fail("containers.get_file", EngineUnavailableError("500"))
+    world.engine.fail("containers.get_files", EngineUnavailableError("500"))
     with pytest.raises(EngineUnavailableError):
         world.start()
     assert world.changes() == []
