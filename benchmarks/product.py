@@ -65,7 +65,10 @@ class Gateway:
     def node(self) -> str:
         return node_name(self.name)
 
-    def start(self) -> float:
+    def start(self) -> None:
+        self.product.gateway("start", "--name", self.name)
+
+    def time_to_ready(self) -> float:
         """Bring it up; seconds until its node was ready and schedulable, the command's own
         start included. Returns once the command has ended.
         """
