@@ -57,13 +57,16 @@ class Witness:
         """The node is ready in this life, and everything is as it was."""
         listed = until(self._all_back, "the pod to run again")
         node = listed["Node"][0]
-        assert [one["metadata"]["name"] for one in listed["Node"]] == [self.gateway.node]
+        nodes = [one["metadata"]["name"] for one in listed["Node"]]
+        assert nodes == [self.gateway.node], nodes
         ready = next(one for one in node["status"]["conditions"] if one["type"] == "Ready")
-        assert ready["status"] == "True"
-        assert ready["lastHeartbeatTime"][:19] >= self._started_at()[:19]
-        assert self.look(listed) == self.before
+        assert ready["status"] == "True", ready
+        assert ready["lastHeartbeatTime"][:19] >= self._started_at()[:19], ready
+        seen = self.look(listed)
+        assert seen == self.before, f"{seen} is not {self.before}"
         told = [one.get("message", "") for one in listed["Event"]]
-        assert not [message for message in told if "hash does not match" in message]
+        refused = [message for message in told if "hash does not match" in message]
+        assert not refused, refused
         self.check_volumes()
 
     def look(self, listed: dict[str, list[dict[str, Any]]]) -> Look:
@@ -84,8 +87,10 @@ class Witness:
         mounts = self.gateway.inspect()["Mounts"]
         mounted = {one["Name"] for one in mounts if one["Type"] == "volume"}
         label = f"label=openshell.ai/gateway={self.gateway.name}"
-        assert set(docker("volume", "ls", "--quiet", "--filter", label).split()) == mounted
-        assert not [name for name in mounted if re.fullmatch(r"[0-9a-f]{64}", name)]
+        present = set(docker("volume", "ls", "--quiet", "--filter", label).split())
+        assert present == mounted, f"there are {present}, mounted are {mounted}"
+        nameless = [name for name in mounted if re.fullmatch(r"[0-9a-f]{64}", name)]
+        assert not nameless, nameless
 
     def shell(self, script: str) -> str:
         """Run a script in the pod."""
@@ -175,9 +180,10 @@ done
         """Nothing that was acknowledged is missing."""
         lines = self._last("lines")
         kept = self.witness.shell("cat /data/lines").split()
-        assert kept[:lines] == [str(n + 1) for n in range(lines)]
+        missing = set(map(str, range(1, lines + 1))) - set(kept)
+        assert not missing, f"{len(missing)} of {lines} lines, {sorted(missing)[:5]} …"
         kept_n = self.witness.gateway.get("configmap", "load")["data"]["n"]
-        assert int(kept_n) >= self._last("objects")
+        assert int(kept_n) >= self._last("objects"), kept_n
 
     def _begin(self, what: str, *argv: str) -> None:
         with (self.folder / what).open("wb") as out:
