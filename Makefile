@@ -64,6 +64,14 @@ test: setup ## Everything, on a real engine and a real node
 	tools/node-image
 	$(BIN)/pytest tests
 
+SOAK_S ?= 600
+SEED ?= 1
+.PHONY: soak
+soak: setup ## Ten minutes of what may happen to a gateway (SOAK_S, SEED)
+	tools/engine up
+	tools/node-image
+	$(BIN)/pytest tests/integration/gateway/test_soak.py --engine=require --soak $(SOAK_S) --seed $(SEED)
+
 .PHONY: bench
 bench: setup ## Measure against the budgets, in one run
 	tools/engine up

@@ -66,6 +66,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "off: never touch one",
     )
     group.addoption(
+        "--soak",
+        type=float,
+        default=20,
+        metavar="SECONDS",
+        help="how long the soak goes on beginning new turns (default: 20)",
+    )
+    group.addoption("--seed", type=int, default=1, help="of the soak's order (default: 1)")
+    group.addoption(
         "--keep", action="store_true", help="leave what tests made on the engine for a look"
     )
 
