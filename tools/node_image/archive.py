@@ -36,27 +36,32 @@ def write(images: list[PodImage], target: Path) -> None:
                 if name not in written:
                     _add(archive, name, content)
                     written.add(name)
-            manifest.append({
-                "Config": config_name,
-                "RepoTags": [image.reference],
-                "Layers": [f"{digest}/layer.tar"],
-            })
+            manifest.append(
+                {
+                    "Config": config_name,
+                    "RepoTags": [image.reference],
+                    "Layers": [f"{digest}/layer.tar"],
+                }
+            )
         _add(archive, "manifest.json", json.dumps(manifest).encode())
 
 
 def _config(image: PodImage, layer_digest: str) -> bytes:
     machine = platform.machine()
-    return json.dumps({
-        "architecture": _ARCHITECTURES.get(machine, machine),
-        "os": "linux",
-        "config": {
-            "Entrypoint": list(image.entrypoint),
-            "Cmd": list(image.command),
-            "WorkingDir": image.working_dir,
-            "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+    return json.dumps(
+        {
+            "architecture": _ARCHITECTURES.get(machine, machine),
+            "os": "linux",
+            "config": {
+                "Entrypoint": list(image.entrypoint),
+                "Cmd": list(image.command),
+                "WorkingDir": image.working_dir,
+                "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+            },
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_digest}"]},
         },
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_digest}"]},
-    }, sort_keys=True).encode()
+        sort_keys=True,
+    ).encode()
 
 
 def _layer(root: Path) -> bytes:

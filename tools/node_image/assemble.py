@@ -10,7 +10,11 @@ from node_image.recipe import DIGEST_LABEL, NodeImageError, Recipe
 
 _LINKS = ("kubectl", "ctr", "containerd", "k3s-server", "k3s-agent")
 _COMPONENTS = (
-    "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kube-proxy",
+    "kubelet",
 )
 _LIBEXEC = ("kube", "kine", "containerd", "ctr")
 _CONFIG = (
@@ -52,17 +56,33 @@ def load(root: Path, recipe: Recipe, digest: str, tag: str) -> None:
     Raises:
         NodeImageError: The engine did not take it.
     """
-    changes = [*_CONFIG, f"LABEL {DIGEST_LABEL}={digest}",
-               f"LABEL openshell.ai/k3s-version={recipe.k3s_version}"]
+    changes = [
+        *_CONFIG,
+        f"LABEL {DIGEST_LABEL}={digest}",
+        f"LABEL openshell.ai/k3s-version={recipe.k3s_version}",
+    ]
     options = [part for change in changes for part in ("--change", change)]
     with subprocess.Popen(
-        ["tar", "-C", str(root), "--sort=name", "--owner=0", "--group=0", "--numeric-owner",
-         "-cf", "-", "."],
+        [
+            "tar",
+            "-C",
+            str(root),
+            "--sort=name",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            "-cf",
+            "-",
+            ".",
+        ],
         stdout=subprocess.PIPE,
     ) as packed:
         done = subprocess.run(
             ["docker", "import", *options, "-", tag],
-            stdin=packed.stdout, capture_output=True, text=True, check=False,
+            stdin=packed.stdout,
+            capture_output=True,
+            text=True,
+            check=False,
         )
     if done.returncode != 0 or packed.returncode != 0:
         raise NodeImageError(f"docker import failed: {done.stderr.strip()}")
@@ -73,6 +93,8 @@ def built_digest(tag: str) -> str | None:
     form = f'{{{{index .Config.Labels "{DIGEST_LABEL}"}}}}'
     done = subprocess.run(
         ["docker", "image", "inspect", "--format", form, tag],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     return done.stdout.strip() if done.returncode == 0 else None

@@ -38,9 +38,7 @@ def programs(recipe: Recipe, digest: str) -> list[Program]:
             for name in ("containerd", "containerd-shim-runc-v2", "ctr")
         ),
         Program("coredns", "addons", "github.com/coredns/coredns"),
-        Program(
-            "local-path-provisioner", "addons", "github.com/rancher/local-path-provisioner"
-        ),
+        Program("local-path-provisioner", "addons", "github.com/rancher/local-path-provisioner"),
     ]
 
 
@@ -74,5 +72,16 @@ def build(program: Program, target: Path) -> None:
 
 def build_pause(target: Path) -> None:
     """Build the process that holds a pod's namespaces, static."""
-    run(["gcc", "-static", "-O2", "-s", "-Wall", "-Werror", "-o", str(target),
-         str(SOURCES / "pause.c")])
+    run(
+        [
+            "gcc",
+            "-static",
+            "-O2",
+            "-s",
+            "-Wall",
+            "-Werror",
+            "-o",
+            str(target),
+            str(SOURCES / "pause.c"),
+        ]
+    )

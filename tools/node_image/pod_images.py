@@ -18,22 +18,34 @@ def build(binaries: Path, node_root: Path, work: Path, target: Path) -> None:
         {"usr/bin/local-path-provisioner": binaries / "local-path-provisioner"},
     )
     for root in (coredns, provisioner):
-        _folder(root, {"etc/ssl/certs/ca-certificates.crt":
-                       node_root / "etc/ssl/certs/ca-certificates.crt"})
+        _folder(
+            root,
+            {"etc/ssl/certs/ca-certificates.crt": node_root / "etc/ssl/certs/ca-certificates.crt"},
+        )
         (root / "tmp").mkdir()
     busybox = _busybox(node_root, work / "busybox")
     sandbox = _sandbox(busybox, work / "sandbox")
     version = required_version("addons", "github.com/rancher/local-path-provisioner")
     dns_version = required_version("addons", "github.com/coredns/coredns")
-    write([
-        PodImage("openshell/pause:1", pause, entrypoint=("/pause",)),
-        PodImage("openshell/busybox:1", busybox, command=("sh",)),
-        PodImage("openshell/sandbox:latest", sandbox, command=("sleep", "infinity"),
-                 working_dir="/home/user"),
-        PodImage(f"openshell/coredns:{dns_version}", coredns, entrypoint=("/coredns",)),
-        PodImage(f"openshell/local-path-provisioner:v{version}", provisioner,
-                 command=("local-path-provisioner",)),
-    ], target)
+    write(
+        [
+            PodImage("openshell/pause:1", pause, entrypoint=("/pause",)),
+            PodImage("openshell/busybox:1", busybox, command=("sh",)),
+            PodImage(
+                "openshell/sandbox:latest",
+                sandbox,
+                command=("sleep", "infinity"),
+                working_dir="/home/user",
+            ),
+            PodImage(f"openshell/coredns:{dns_version}", coredns, entrypoint=("/coredns",)),
+            PodImage(
+                f"openshell/local-path-provisioner:v{version}",
+                provisioner,
+                command=("local-path-provisioner",),
+            ),
+        ],
+        target,
+    )
 
 
 def _folder(root: Path, files: dict[str, Path]) -> Path:

@@ -22,8 +22,11 @@ def check(cache: Path) -> None:
     """
     _install_missing()
     problems = [
-        *(f"{name} is missing: install the package {package}"
-          for name, package in _PACKAGES.items() if not shutil.which(name)),
+        *(
+            f"{name} is missing: install the package {package}"
+            for name, package in _PACKAGES.items()
+            if not shutil.which(name)
+        ),
         *_go_problems(),
         *engine_problems(),
         *_disk_problems(cache),
@@ -39,8 +42,18 @@ def _install_missing() -> None:
     print(f"node-image: installing {', '.join(missing)}", flush=True)
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     run(["apt-get", "update", "-qq"], environment=quiet)
-    run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing,
-         *(["libc6-dev"] if "gcc" in missing else [])], environment=quiet)
+    run(
+        [
+            "apt-get",
+            "install",
+            "-y",
+            "-qq",
+            "--no-install-recommends",
+            *missing,
+            *(["libc6-dev"] if "gcc" in missing else []),
+        ],
+        environment=quiet,
+    )
 
 
 def _go_problems() -> list[str]:
@@ -59,7 +72,9 @@ def engine_problems() -> list[str]:
         return ["docker is missing: run tools/engine up"]
     done = subprocess.run(
         ["docker", "version", "--format", "{{.Server.Version}}"],
-        capture_output=True, text=True, check=False,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode != 0:
         return [f"the Docker engine does not answer: run tools/engine up ({done.stderr.strip()})"]
@@ -69,6 +84,8 @@ def engine_problems() -> list[str]:
 def _disk_problems(cache: Path) -> list[str]:
     free = shutil.disk_usage(cache).free
     if free < _DISK_MINIMUM:
-        return [f"{cache} has {free / 1024**3:.1f} GiB free: "
-                f"{_DISK_MINIMUM / 1024**3:.0f} GiB are needed"]
+        return [
+            f"{cache} has {free / 1024**3:.1f} GiB free: "
+            f"{_DISK_MINIMUM / 1024**3:.0f} GiB are needed"
+        ]
     return []

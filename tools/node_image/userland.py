@@ -10,9 +10,7 @@ from node_image.shell import run
 _SEARCH = ("bin", "usr/bin", "sbin", "usr/sbin")
 _LIBRARIES = ("lib", "usr/lib")
 _IPTABLES = tuple(
-    f"{family}{part}"
-    for family in ("iptables", "ip6tables")
-    for part in ("", "-save", "-restore")
+    f"{family}{part}" for family in ("iptables", "ip6tables") for part in ("", "-save", "-restore")
 )
 
 
@@ -41,8 +39,16 @@ def unpack(userland: Userland, target: Path) -> None:
     if not sources:
         raise NodeImageError("no Debian package source is configured in /etc/apt")
     packed = target.with_suffix(".tar")
-    run(["mmdebstrap", "--variant=extract", f"--include={','.join(userland.packages)}",
-         _suite(), str(packed), *map(str, sources)])
+    run(
+        [
+            "mmdebstrap",
+            "--variant=extract",
+            f"--include={','.join(userland.packages)}",
+            _suite(),
+            str(packed),
+            *map(str, sources),
+        ]
+    )
     with tarfile.open(packed) as archive:
         members = [m for m in archive if not m.isdev()]
         archive.extractall(target, members=members, filter="fully_trusted")
@@ -59,8 +65,22 @@ def _suite() -> str:
 
 def lay_out(userland: Userland, debian: Path, root: Path) -> None:
     """Make the image's root folder from the unpacked packages."""
-    for name in ("bin/aux", "dev", "etc/ssl/certs", "lib/firmware", "lib/modules", "proc", "run",
-                 "sbin", "sys", "tmp", "usr/bin", "usr/lib/cni", "usr/sbin", "var/run"):
+    for name in (
+        "bin/aux",
+        "dev",
+        "etc/ssl/certs",
+        "lib/firmware",
+        "lib/modules",
+        "proc",
+        "run",
+        "sbin",
+        "sys",
+        "tmp",
+        "usr/bin",
+        "usr/lib/cni",
+        "usr/sbin",
+        "var/run",
+    ):
         (root / name).mkdir(parents=True, exist_ok=True)
     (root / "tmp").chmod(0o1777)
     _copy_libraries(debian, root)
