@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from openshell_bootstrap.cluster.kubectl import (
+    AWAIT_API_SCRIPT,
     DELETE_SCRIPT,
     REQUEST_TIMEOUT,
     SINCE_START_SCRIPT,
@@ -153,6 +154,8 @@ class FakeKube:
                     return 0, "\n", ""
                 status, stdout, stderr = self._get(arguments)
                 return status, f"{self.started_s}\n{stdout}", stderr
+            case ("sh", "-c", script) if script == AWAIT_API_SCRIPT:
+                return 0, "", ""
             case ("sh", "-c", script) if script == DELETE_SCRIPT:
                 return self._delete_all(stdin)
             case ("sh", "-c", script) if script == FOLDERS_SCRIPT:
