@@ -84,3 +84,18 @@ def test_a_port_that_only_root_may_bind_is_the_engines_to_bind(monkeypatch):
 def test_an_address_that_this_host_does_not_have_is_told():
     why = Host().port_holder(PublishedPort("192.0.2.1", 16443, 6443))
     assert why == "Cannot assign requested address"
+
+
+def test_a_host_without_one_of_the_kernels_tables_has_the_other(monkeypatch):
+    real = Path.read_text
+
+    def read(path, *arguments, **named):
+        if path == Path("/proc/net/tcp6"):
+            raise FileNotFoundError
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr(Path, "read_text", read)
+    with listen() as server:
+        holder = Host().port_holder(PublishedPort("127.0.0.1", server.getsockname()[1], 6443))
+    assert holder is not None
+    assert str(os.getpid()) in holder

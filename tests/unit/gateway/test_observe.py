@@ -243,3 +243,12 @@ def test_a_retired_container_without_an_identity_has_none(world):
 def test_what_is_seen_of_a_remote_engine_says_nothing_of_this_host(world):
     world.engine.state.info = replace(world.engine.state.info, is_local=False)
     assert not look(world).engine.is_local
+
+
+def test_our_folder_that_cannot_be_read_is_unknown_and_not_absent(world):
+    world.start()
+    world.engine.fail("containers.get_files", EngineError("the folder is too large"))
+    assert look(world).record == Unknown("the folder is too large")
+    world.engine.fail("containers.get_files", EngineUnavailableError("500"))
+    with pytest.raises(EngineUnavailableError):
+        look(world)

@@ -1,5 +1,8 @@
 """Gateways of retired releases: adopted without loss, also in pieces."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from openshell_bootstrap.errors import (
@@ -8,6 +11,7 @@ from openshell_bootstrap.errors import (
 from openshell_bootstrap.models import PublishedPort
 from openshell_bootstrap.names import LABEL_GATEWAY
 from openshell_bootstrap.store.metadata import HostRecord
+from tests.fakes import kube_objects as objects
 from tests.unit.gateway.conftest import NAME
 from tests.unit.gateway.scenes import check_tidy
 
@@ -81,3 +85,12 @@ def test_a_container_set_aside_that_somebody_started_is_a_second_writer(world):
     with pytest.raises(GatewayStateError, match="uses the volume"):
         world.start()
     assert world.changes() == []
+
+
+def test_pods_that_nothing_makes_again_are_kept_before_they_go(world):
+    world.run_retired()
+    world.kube.add(objects.pod("alone", "0f3a9c1b2d4e"))
+    done = world.start()
+    assert done.cleaned.uncontrolled_pods == ("default/alone",)
+    (told,) = re.findall(r"They are in (\S+), for", world.notices)
+    assert "alone" in Path(told).read_text()
