@@ -143,6 +143,9 @@ class Container:
         """It ran at least once, so its files may be worth something."""
         return bool(self.started_at)
 
+    def __str__(self) -> str:
+        return f"container {self.name} is {self.status}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:

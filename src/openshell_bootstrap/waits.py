@@ -68,4 +68,6 @@ def _is_transient(error: BaseException) -> bool:
 def _show(seen: object) -> str:
     if isinstance(seen, BootstrapError):
         return f"last look: {seen.brief}" + (f"\n{seen.details}" if seen.details else "")
+    if isinstance(seen, tuple):
+        return f"last look: {'; '.join(map(str, seen)) or 'nothing'}"
     return f"last look: {seen}"

@@ -282,4 +282,6 @@ def test_destroy_says_what_it_left_and_that_claims_are_unknown(cli):
         destroy=results.Destroyed(name="t1", removed=("volume v",), kept=("network n: in use",)),
     )
     assert "cannot be listed" in cli("gateway", "destroy").stderr
+    cli.answer(losses=replace(LOSSES, claims=("default/data",)))
+    assert "with 1 claim\n" in cli("gateway", "destroy").stderr
     assert "left     network n: in use" in cli("gateway", "destroy", "-y").stdout

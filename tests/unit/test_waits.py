@@ -56,6 +56,16 @@ def test_a_wait_never_lasts_longer_than_its_patience_and_shows_the_last_look(clo
 
 
 @pytest.mark.parametrize(
+    ("looks", "told"),
+    [((), "nothing"), ((Patience(1), Patience(2)), f"{Patience(1)}; {Patience(2)}")],
+)
+def test_a_look_at_several_things_tells_each_of_them(clock, looks, told):
+    with pytest.raises(WaitTimeoutError) as over:
+        wait(Looks(looks))
+    assert over.value.details == f"last look: {told}"
+
+
+@pytest.mark.parametrize(
     "error", [EngineUnavailableError("no engine"), ClusterUnreachableError("no", details="x")]
 )
 def test_a_transient_error_is_a_look_that_was_not_ready(clock, error):

@@ -48,7 +48,8 @@ def losses_of(losses: Losses) -> str:
     if claims is None:
         held = "what its claims hold, which cannot be listed while it does not run"
     else:
-        held = f"{len(claims)} claims" + "".join(f"\n      {claim}" for claim in claims)
+        number = f"{len(claims)} claim" + "s" * (len(claims) != 1)
+        held = number + "".join(f"\n      {claim}" for claim in claims)
     since = f", made {losses.volume_created_at}" if losses.volume_created_at else ""
     lines = [f"Gateway {losses.name} will be removed for good:"]
     lines += [f"  container  {losses.container}"] * bool(losses.container)

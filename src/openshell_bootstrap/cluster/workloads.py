@@ -37,6 +37,10 @@ class Workload:
         """It has all the pods that it is to have."""
         return self.wanted is not None and self.ready >= self.wanted
 
+    def __str__(self) -> str:
+        wanted = "?" if self.wanted is None else self.wanted
+        return f"{self.kind} {self.name}: {self.ready} of {wanted} ready"
+
 
 class _Expression(msgspec.Struct, frozen=True):
     key: str

@@ -39,6 +39,10 @@ class Readiness:
             return None
         return next((node for node in self.nodes if node.name == self.node_name), None)
 
+    def __str__(self) -> str:
+        container = "no container" if self.container is None else str(self.container)
+        return f"{container}; {find_hindrance(self) or f'node {self.node_name} is ready'}"
+
 
 def observe_readiness(engine: Engine, container_id: str, node_name: str) -> Readiness:
     """Look once; a node that does not answer yet is a look, not an error.

@@ -56,6 +56,7 @@ def read(*manifests):
 def test_a_workload_is_available_by_pods_of_this_life(pods, is_available):
     (seen,) = read(workload(), *pods)
     assert seen.is_available is is_available
+    assert str(seen) == f"{seen.kind} {seen.name}: {seen.ready} of {seen.wanted} ready"
 
 
 @pytest.mark.parametrize(

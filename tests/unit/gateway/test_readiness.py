@@ -67,6 +67,21 @@ def test_ready_is_what_this_life_of_the_node_said(seen, hindrance):
 
 
 @pytest.mark.parametrize(
+    ("seen", "words"),
+    [
+        (READY, "container openshell-cluster-t1 is running; node openshell-t1 is ready"),
+        (
+            replace(READY, nodes=()),
+            "container openshell-cluster-t1 is running; node openshell-t1 has not registered yet",
+        ),
+        (replace(READY, container=None, nodes=Unknown("no answer")), "no container; no answer"),
+    ],
+)
+def test_a_look_is_told_to_the_user_in_words(seen, words):
+    assert str(seen) == words
+
+
+@pytest.mark.parametrize(
     ("container", "words"),
     [
         (CONTAINER, None),
