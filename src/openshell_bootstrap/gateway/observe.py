@@ -30,6 +30,7 @@ from openshell_bootstrap.models import (
     Volume,
 )
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE, GatewayNames
+from openshell_bootstrap.store.metadata import HostRecord
 
 RETIRED_NODE_FOLDER = "/etc/rancher/node"
 NODE_FOLDER = f"{OWN_FOLDER}/node"
@@ -73,6 +74,7 @@ class Seen:
         networks: All of exactly the gateway's name: Docker allows twins.
         others: Every other container of the engine.
         on_volume: Read through a container; None where the volume is absent.
+        host_copy: What this host has of a record that a release of ours wrote.
     """
 
     names: GatewayNames
@@ -84,6 +86,7 @@ class Seen:
     networks: tuple[Network, ...]
     others: tuple[Container, ...]
     on_volume: OnVolume | Unknown | None
+    host_copy: HostRecord | None = None
 
     @property
     def record(self) -> GatewayRecord | Unknown | None:

@@ -27,7 +27,7 @@ WRITE_SCRIPT = 'umask 077; cat >"$1.new" && sync "$1.new" && mv "$1.new" "$1"'
 """Writes a file of the volume by rename, whole and on its disk before it bears its name."""
 
 _SECRET = 0o600
-_LAST_PORT = 65535
+LAST_PORT = 65535
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def _check(spec: GatewaySpec) -> None:
     if not spec.image:
         raise ConfigError("it names no image")
     for port in (spec.api_port, *spec.ports):
-        if not (0 <= port.host_port <= _LAST_PORT and 0 < port.container_port <= _LAST_PORT):
+        if not (0 <= port.host_port <= LAST_PORT and 0 < port.container_port <= LAST_PORT):
             raise ConfigError(f"{port} cannot be a published port")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from openshell_bootstrap.errors import GatewayExistsError, GatewayStateError
 from openshell_bootstrap.gateway.node_container import (
+    API_PORT,
     describe_changes,
     find_api_port,
     mounts_data_volume,
@@ -15,7 +16,8 @@ from openshell_bootstrap.gateway.node_container import (
     spec_of_retired,
 )
 from openshell_bootstrap.gateway.observe import OnVolume, Seen
-from openshell_bootstrap.gateway.record import DamagedRecord, GatewayRecord, NewerRecord
+from openshell_bootstrap.gateway.ports import LOOPBACK
+from openshell_bootstrap.gateway.record import LAST_PORT, DamagedRecord, GatewayRecord, NewerRecord
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import Container, GatewaySpec, PublishedPort, Unknown
 from openshell_bootstrap.names import (
@@ -23,9 +25,11 @@ from openshell_bootstrap.names import (
     GatewayNames,
     check_adopted_name,
     check_new_name,
+    is_node_name,
     node_name,
 )
 from openshell_bootstrap.settings import CLUSTER_NO_PROXY, PROXY_VARIABLES
+from openshell_bootstrap.store.metadata import HostRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,13 +204,27 @@ def _of_bare_volume(
 ) -> tuple[GatewaySpec, tuple[str, ...]]:
     """A volume without a container and without a record: a retired release's, or half made."""
     live = seen.on_volume.live_addons if isinstance(seen.on_volume, OnVolume) else frozenset()
-    spec = _new(request, seen, request.image or default_image, choose_port)
+    record, copy = seen.record, seen.host_copy
+    if copy is not None:
+        request = _complete(request, copy)
+    spec = _new(request, seen, default_image, choose_port)
+    if copy is not None and copy.node_name and is_node_name(copy.node_name):
+        spec = replace(spec, node_name=copy.node_name)
     kept = tuple(addon for addon in spec.disabled_addons if addon not in live)
-    record = seen.record
     damage = f" that can be used ({record.cause})" if isinstance(record, Unknown) else ""
     notices = [f"The volume {seen.names.volume} bears no record{damage}: it is adopted as it is."]
+    if copy is not None:
+        notices.append("Its image, API port and node name are those that this host knows of.")
     notices += [f"The addon {addon} stays on: it is in use there." for addon in sorted(live)]
     return replace(spec, disabled_addons=kept), tuple(notices)
+
+
+def _complete(request: StartRequest, copy: HostRecord) -> StartRequest:
+    """Put this host's copy of a lost record in the place of what was not asked for."""
+    is_port = 0 < copy.gateway_port <= LAST_PORT
+    port = PublishedPort(LOOPBACK, copy.gateway_port, API_PORT) if is_port else None
+    image = request.image if request.image_is_explicit else copy.container_image or request.image
+    return replace(request, image=image, api_port=request.api_port or port)
 
 
 def _new(

@@ -204,13 +204,16 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
     images = [image for image in (request.image, recorded, DEFAULT_NODE_IMAGE) if image]
 
     def look() -> Seen:
-        return observe(
+        seen = observe(
             request.name,
             engine=engine,
             host=host,
             helper_images=images,
             with_token=request.token is not None,
         )
+        if isinstance(host_record, HostRecord) and host_record.schema is not None:
+            return replace(seen, host_copy=host_record)
+        return seen
 
     seen = look()
     check_belongings(seen)

@@ -13,6 +13,7 @@ from openshell_bootstrap.gateway.settle import check_belongings, secret_of, sett
 from openshell_bootstrap.models import Mount, PublishedPort, Unknown
 from openshell_bootstrap.names import GatewayNames
 from openshell_bootstrap.settings import CLUSTER_NO_PROXY
+from openshell_bootstrap.store.metadata import HostRecord
 from tests.unit.gateway.specs import (
     API,
     IMAGE,
@@ -224,6 +225,48 @@ def test_a_damaged_record_without_a_container_is_told_and_the_data_is_taken_as_i
     done = decide(standing(container=None, on_volume=OnVolume(record=DamagedRecord("cut short"))))
     assert "no record that can be used (cut short)" in done.notices[0]
     assert done.spec.node_name == "openshell-t1"
+
+
+COPY = HostRecord(
+    name="t1",
+    gateway_endpoint="https://127.0.0.1:23456",
+    is_remote=False,
+    gateway_port=23456,
+    container_image="known:v1",
+    node_name="openshell-t1-0123abcd",
+    schema=1,
+)
+
+
+def bare(copy=COPY):
+    damaged = OnVolume(record=DamagedRecord("cut short"))
+    return standing(container=None, on_volume=damaged, host_copy=copy)
+
+
+def test_this_hosts_copy_stands_in_for_a_lost_record_where_there_is_no_container():
+    done = decide(bare(), image="of-the-environment")
+    assert done.spec.image == "known:v1"
+    assert done.spec.api_port == PublishedPort("127.0.0.1", 23456, 6443)
+    assert done.spec.node_name == "openshell-t1-0123abcd"
+    assert any("that this host knows" in notice for notice in done.notices)
+
+
+def test_a_flag_wins_over_this_hosts_copy():
+    done = decide(bare(), image="asked", image_is_explicit=True, api_port=API)
+    assert (done.spec.image, done.spec.api_port) == ("asked", API)
+
+
+def test_this_hosts_copy_says_nothing_where_it_cannot_be():
+    copy = replace(COPY, container_image=None, node_name="Not A Name", gateway_port=0)
+    done = decide(bare(copy))
+    assert (done.spec.image, done.spec.api_port) == ("default:v1", CHOSEN)
+    assert done.spec.node_name == "openshell-t1"
+
+
+def test_this_hosts_copy_says_nothing_where_the_volume_or_the_container_does():
+    assert decide(standing(host_copy=COPY)).spec == SPEC
+    damaged = OnVolume(record=DamagedRecord("cut short"))
+    assert decide(standing(on_volume=damaged, host_copy=COPY)).spec == SPEC
 
 
 @pytest.mark.parametrize("container", [None, container_of(), RETIRED])
