@@ -132,7 +132,9 @@ def test_a_name_that_is_legal_is_suggested_as_it_is(name):
 
 
 def test_the_longest_names_fit():
-    assert len(node_name("a" * MAX_GATEWAY_NAME)) == MAX_DNS_LABEL
+    name = check_new_name("a" * MAX_GATEWAY_NAME)
+    assert node_name(name) == f"openshell-{name}"
+    assert len(node_name(name)) == MAX_DNS_LABEL
     assert check_new_name(DEFAULT_GATEWAY)
     longest = GatewayNames("a" * MAX_ADOPTED_NAME)
     assert len(longest.scratch("0" * 8, "kubelet")) <= 255
