@@ -49,6 +49,7 @@ def test_a_gateway_goes_with_all_that_is_its_own(world, status):
     world.engine.box(NAME).status = status
     world.changes()
     done = remove(world)
+    assert ("containers.unpause" in world.changes()) is (status == "paused")
     assert done.removed == (f"container {NAME}", f"volume {NAME}", f"network {NAME}")
     assert done.kept == ()
     assert names(world) == NOTHING
