@@ -320,6 +320,7 @@ def test_a_container_that_only_bears_the_name_is_left_alone(container, message):
         (b"abc", b"abc"),
         (b" abc\n", b"abc"),
         (b"server:abc", b"abc"),
+        (b"a::b", b":b"),
         (b"K10deadbeef::server:abc\n", b"abc"),
         (b"K10deadbeef::abc", b"abc"),
         (b"K10 is no hash", b"K10 is no hash"),
