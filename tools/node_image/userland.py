@@ -1,7 +1,7 @@
 """The node's userland: Debian's files, laid out and thinned out as in the k3s image."""
 
+import re
 import shutil
-import tarfile
 from pathlib import Path
 
 from node_image.recipe import SOURCES, NodeImageError, Userland
@@ -15,18 +15,21 @@ _IPTABLES = tuple(
 
 
 def apt_sources() -> list[Path]:
-    """The machine's own sources of Debian packages (not those of other vendors)."""
+    """The machine's own sources of its distribution's packages (not those of other vendors)."""
+    folder = Path("/etc/apt/sources.list.d")
     candidates = [
         Path("/etc/apt/sources.list"),
-        *sorted(Path("/etc/apt/sources.list.d").glob("*.list")),
-        *sorted(Path("/etc/apt/sources.list.d").glob("*.sources")),
+        *sorted(folder.glob("*.list")),
+        *sorted(folder.glob("*.sources")),
     ]
-    return [path for path in candidates if path.is_file() and _is_debian(path.read_text())]
+    return [path for path in candidates if path.is_file() and _is_distribution(path.read_text())]
 
 
-def _is_debian(text: str) -> bool:
+def _is_distribution(text: str) -> bool:
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
-    return any("main" in line.split() for line in lines) and "debian" in "\n".join(lines)
+    words = " ".join(lines).split()
+    names = re.compile(rf"https?://\S+/{_release('ID')}(-security)?/?")
+    return "main" in words and any(names.fullmatch(word) for word in words)
 
 
 def unpack(userland: Userland, target: Path) -> None:
@@ -37,30 +40,28 @@ def unpack(userland: Userland, target: Path) -> None:
     """
     sources = apt_sources()
     if not sources:
-        raise NodeImageError("no Debian package source is configured in /etc/apt")
+        raise NodeImageError("/etc/apt configures no source of the distribution's own packages")
     packed = target.with_suffix(".tar")
     run(
         [
             "mmdebstrap",
             "--variant=extract",
             f"--include={','.join(userland.packages)}",
-            _suite(),
+            _release("VERSION_CODENAME"),
             str(packed),
             *map(str, sources),
         ]
     )
-    with tarfile.open(packed) as archive:
-        members = [m for m in archive if not m.isdev()]
-        archive.extractall(target, members=members, filter="fully_trusted")
+    target.mkdir()
+    run(["tar", "-C", str(target), "--exclude=./dev", "-xf", str(packed)])
     packed.unlink()
 
 
-def _suite() -> str:
-    text = Path("/etc/os-release").read_text()
-    for line in text.splitlines():
-        if line.startswith("VERSION_CODENAME="):
+def _release(key: str) -> str:
+    for line in Path("/etc/os-release").read_text().splitlines():
+        if line.startswith(f"{key}="):
             return line.partition("=")[2].strip('"')
-    raise NodeImageError("/etc/os-release names no release of Debian")
+    raise NodeImageError(f"/etc/os-release names no {key}")
 
 
 def lay_out(userland: Userland, debian: Path, root: Path) -> None:

@@ -1,12 +1,10 @@
 """Fixtures of the node image's own tests: every one runs the image by plain `docker run`."""
 
-import contextlib
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import docker
-import docker.errors
 import pytest
 
 from tests.integration.node.nodes import DATA, Node
@@ -56,12 +54,9 @@ def fresh_name(run_id: str) -> Callable[[str], str]:
 @pytest.fixture(scope="module")
 def volume(
     docker_client: docker.DockerClient, run_labels: dict[str, str], fresh_name: Callable[[str], str]
-) -> Iterator[str]:
-    """A data volume that outlives the containers of one file."""
-    made = docker_client.volumes.create(fresh_name("data"), labels=run_labels)
-    yield made.name
-    with contextlib.suppress(docker.errors.NotFound):
-        made.remove(force=True)
+) -> str:
+    """A data volume that outlives the containers of one file; it goes at the session's end."""
+    return str(docker_client.volumes.create(fresh_name("data"), labels=run_labels).name)
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,18 @@ import pytest
 
 from tests.integration.node.nodes import run_once
 
-IN_BIN = (
-    "sh awk sed grep tar gzip xz wget nslookup hostname ps killall pidof flock getopt netstat "
-    "ping mountpoint umount vi top stat timeout sha256sum env cp mv date sort head tail find xargs "
-    "nsenter ip blkid losetup conntrack ethtool ipset pigz unpigz runc kubectl ctr containerd k3s "
-    "containerd-shim-runc-v2"
-).split()
-ONLY_IN_AUX = "mount modprobe nft iptables iptables-save iptables-restore ip6tables".split()
-ABSENT = "getent zstd curl bash nc jq openssl sqlite3 ss pgrep pkill".split()
+IN_BIN = """
+sh awk sed grep tar gzip xz wget nslookup hostname ps killall pidof flock getopt netstat ping
+mountpoint umount vi top stat timeout sha256sum env cp mv date sort head tail find xargs nsenter
+ip blkid losetup conntrack ethtool ipset pigz unpigz runc kubectl ctr containerd k3s
+containerd-shim-runc-v2
+"""
+ONLY_IN_AUX = """
+mount modprobe nft iptables iptables-save iptables-restore ip6tables
+"""
+ABSENT = """
+getent zstd curl bash nc jq openssl sqlite3 ss pgrep pkill
+"""
 
 
 @pytest.fixture(scope="session")
@@ -51,12 +55,12 @@ def test_configuration_is_that_of_the_k3s_image(
 
 
 def test_tools_are_where_the_k3s_image_has_them(sh: Callable[[str], str]) -> None:
-    names = " ".join((*IN_BIN, *ONLY_IN_AUX, *ABSENT))
+    names = " ".join(f"{IN_BIN} {ONLY_IN_AUX} {ABSENT}".split())
     found = sh(f"for t in {names}; do echo $t=$(command -v $t); done").split()
     assert dict(line.split("=", 1) for line in found) == {
-        **{name: f"/bin/{name}" for name in IN_BIN},
-        **{name: f"/bin/aux/{name}" for name in ONLY_IN_AUX},
-        **dict.fromkeys(ABSENT, ""),
+        **{name: f"/bin/{name}" for name in IN_BIN.split()},
+        **{name: f"/bin/aux/{name}" for name in ONLY_IN_AUX.split()},
+        **dict.fromkeys(ABSENT.split(), ""),
     }
 
 

@@ -110,7 +110,8 @@ def test_pods_get_a_claim_names_and_services(node: Node) -> None:
     node.await_ready(NAME)
     script = (
         "until nslookup kubernetes.default.svc.cluster.local >/work/names; do sleep 1; done; "
-        "until timeout 2 wget -O - http://10.43.0.10:9153/metrics >/work/service; do sleep 1; done; "
+        # Not -T: it crashes Debian's busybox.
+        "until timeout 2 wget -O /work/service http://10.43.0.10:9153/metrics; do sleep 1; done; "
         "touch /work/done; sleep 600"
     )
     node.apply(claim("work"), pod("probe", script, claim_name="work"))
