@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from openshell_bootstrap.cluster.kubectl import (
-    AWAIT_API_SCRIPT,
+    AWAIT_KUBELET_SCRIPT,
     DELETE_SCRIPT,
     REQUEST_TIMEOUT,
     SINCE_START_SCRIPT,
@@ -154,7 +154,7 @@ class FakeKube:
                     return 0, "\n", ""
                 status, stdout, stderr = self._get(arguments)
                 return status, f"{self.started_s}\n{stdout}", stderr
-            case ("sh", "-c", script) if script == AWAIT_API_SCRIPT:
+            case ("sh", "-c", script) if script == AWAIT_KUBELET_SCRIPT:
                 return 0, "", ""
             case ("sh", "-c", script) if script == DELETE_SCRIPT:
                 return self._delete_all(stdin)

@@ -39,14 +39,14 @@ exec kubectl get "$@"
 PID 1 of the node writes the file, whole epoch seconds, before each start of k3s.
 """
 
-AWAIT_API_SCRIPT = """\
-looks=600
-until grep -qs ':192B 0*:0000 0A ' /proc/net/tcp /proc/net/tcp6; do
+AWAIT_KUBELET_SCRIPT = """\
+looks=200
+until grep -qs ':280A 0*:0000 0A ' /proc/net/tcp /proc/net/tcp6; do
     [ "$((looks = looks - 1))" -gt 0 ] || exit 0
     sleep 0.1
 done
 """
-"""Waits until something listens on port 6443 (192B), at most a minute; 0A: listening, proc(5)."""
+"""Waits until something listens (0A, proc(5)) on the kubelet's port 10250, at most 20 seconds."""
 
 DELETE_SCRIPT = """\
 while IFS= read -r rule && IFS= read -r url && IFS= read -r options; do
@@ -148,14 +148,14 @@ class _DeleteOptions(
     grace_period_seconds: int | None = None
 
 
-def await_api(node: NodeExec, timeout_s: float) -> None:
+def await_kubelet(node: NodeExec, timeout_s: float) -> None:
     """Return once a look at the cluster may be worth its cost, or after a while.
 
     Nothing follows from the return. While k3s boots, each start of kubectl takes from it the
-    processor time that it needs itself, and until the API server listens each is in vain.
+    processor time that it needs itself, and until the kubelet runs each is in vain.
     """
     with suppress(EngineError):  # a container that ended meanwhile is for the looks to tell
-        node.run(["sh", "-c", AWAIT_API_SCRIPT], timeout_s=timeout_s)
+        node.run(["sh", "-c", AWAIT_KUBELET_SCRIPT], timeout_s=timeout_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig, server_url
-from openshell_bootstrap.cluster.kubectl import Kubectl, await_api
+from openshell_bootstrap.cluster.kubectl import Kubectl, await_kubelet
 from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.cluster.workloads import Workload, observe_workloads
 from openshell_bootstrap.diagnosis import diagnose
@@ -71,7 +71,7 @@ def wait_until_ready(
     engine: Engine, container_id: str, node_name: str, timeout_s: float
 ) -> Readiness:
     """The bare wait; raises as ``wait_until`` does."""
-    await_api(ContainerNode(engine, container_id), timeout_s)
+    await_kubelet(ContainerNode(engine, container_id), timeout_s)
     return wait_until(
         lambda: observe_readiness(engine, container_id, node_name),
         is_ready,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from openshell_bootstrap.cluster.kubectl import AWAIT_API_SCRIPT
+from openshell_bootstrap.cluster.kubectl import AWAIT_KUBELET_SCRIPT
 from openshell_bootstrap.errors import (
     EngineError,
     EngineUnavailableError,
@@ -32,7 +32,7 @@ def fail_exec_after_ready(world, *, times):
             seen["failures"] += 1
             raise EngineUnavailableError("the runtime is not ready")
         done = inner(container, argv, stdin)
-        seen["ready"] = AWAIT_API_SCRIPT not in argv
+        seen["ready"] = AWAIT_KUBELET_SCRIPT not in argv
         return done
 
     world.engine.on_exec(run)
