@@ -21,6 +21,7 @@ trap "exit 0" TERM
 while [ ! -e /work/finish ]; do sleep 0.2; done
 """
 IGNORES_TERM = 'trap "" TERM; while :; do sleep 1; done'
+LIVES_ON = "trap : TERM; while :; do sleep 1; done"
 CANNOT_CATCH_TERM = "exec sleep 98765"
 
 FIND_K3S = """
@@ -99,14 +100,18 @@ def test_term_in_the_first_second_of_a_later_life(gateway):
     assert gateway.nodes() == [gateway.node]
 
 
-@pytest.mark.parametrize("way", ["gateway stop", "docker stop"])
+OTHERS = {
+    "gateway stop": {"ignoring": IGNORES_TERM},
+    "docker stop": {"stubborn": LIVES_ON, "deaf": CANNOT_CATCH_TERM},
+}
+
+
+@pytest.mark.parametrize("way", OTHERS)
 def test_pods_end_in_their_own_time_and_unfinished_work_goes_on(gateway, way, tmp_path):
-    """R85: also when another pod ignores TERM, or cannot know of it."""
-    names = ["slow", "once", "retried", "never"]
+    """R85: also when another pod ignores TERM, goes on after it, or cannot know of it."""
+    names = ["slow", "once", "retried", "never", *OTHERS[way]]
     begin_work(gateway)
-    if way == "docker stop":
-        gateway.apply(pod("stubborn", IGNORES_TERM), pod("deaf", CANNOT_CATCH_TERM))
-        names += ["stubborn", "deaf"]
+    gateway.apply(*(pod(name, script) for name, script in OTHERS[way].items()))
     for name in names:
         until(lambda name=name: running(gateway, name), f"pod {name}")
     if way == "docker stop":
