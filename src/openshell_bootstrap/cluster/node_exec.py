@@ -9,9 +9,7 @@ from openshell_bootstrap.models import Completed
 class NodeExec(Protocol):
     """Runs commands in the node's container."""
 
-    def run(
-        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60
-    ) -> Completed:
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
         """Run a command to its end.
 
         Raises:
