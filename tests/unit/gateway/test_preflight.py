@@ -74,6 +74,7 @@ BELOW = Network(id="n2", name=NAMES.network, labels={})
     [
         (ROOTLESS, {}, 5, "rootless"),
         (facts(inotify_instances=63), {}, 5, "max_user_instances is too low"),
+        (facts(inotify_watches=8192), {}, 0, ""),
         (facts(inotify_watches=8191), {}, 5, "max_user_watches is too low"),
         (facts(free_bytes=MIN_FREE_NEW - 1), {}, 5, "Not enough disk space below /var/lib/docker"),
         (standing(container=None, networks=(NETWORK, BELOW)), {}, 0, ""),

@@ -72,6 +72,7 @@ def test_phases_are_told_as_they_come(world):
         "Waiting for the node's workloads",
     ]
     assert all(event.ok for event in world.events if isinstance(event, StepFinished))
+    assert world.notices == ""
 
 
 def test_a_second_start_changes_nothing(world):

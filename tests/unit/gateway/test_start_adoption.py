@@ -36,6 +36,7 @@ def test_a_retired_gateway_is_adopted(world, status):
     assert world.kube.names("Node") == ["openshell-t1"]
     assert done.cleaned.removed_nodes == ("0f3a9c1b2d4e",)
     assert "retired release is adopted" in done.notices[0]
+    assert done.notices[0] in world.notices
     check_tidy(world)
 
 

@@ -9,7 +9,7 @@ from openshell_bootstrap.errors import (
 )
 from openshell_bootstrap.gateway.results import PlannedAction
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
-from tests.unit.gateway.scenes import SCENES, dry_run, prepare
+from tests.unit.gateway.scenes import NAME, SCENES, dry_run, prepare
 
 
 def picture(state):
@@ -47,3 +47,14 @@ def test_a_dry_run_refuses_what_a_start_refuses(world):
 def test_a_dry_run_tells_what_a_start_would_tell(world):
     world.host.known = replace(world.host.known, inotify_instances=128)
     assert "max_user_instances is 128" in dry_run(world).notices[0]
+
+
+def test_a_dry_run_pulls_nothing_either_to_open_a_volume(world):
+    world.start()
+    world.engine.prune(NAME)
+    world.engine.state.registry.update(world.engine.state.images)
+    world.engine.state.images.clear()
+    world.changes()
+    with pytest.raises(GatewayStateError, match="cannot be read"):
+        dry_run(world)
+    assert world.changes() == []

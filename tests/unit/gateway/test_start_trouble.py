@@ -3,18 +3,16 @@
 import pytest
 
 from openshell_bootstrap.errors import (
-    ContainerNotRunningError,
     EngineUnavailableError,
+    GatewayExistsError,
     GatewayStateError,
-    GatewayUnhealthyError,
     LockedError,
     PortConflictError,
     PullError,
-    WaitTimeoutError,
 )
-from openshell_bootstrap.events import NodeLog
 from openshell_bootstrap.models import PublishedPort
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
+from openshell_bootstrap.store.metadata import HostRecord
 from tests.unit.gateway.conftest import DECLARED, NAME
 from tests.unit.gateway.scenes import FRESH, check_tidy, record_of
 
@@ -202,112 +200,6 @@ def test_the_port_is_chosen_around_other_containers_and_processes(world):
         world.start()
 
 
-@pytest.mark.parametrize(
-    ("slug", "status"), [("volume-locked", 75), ("token-differs", 78), ("token-files-lost", 78)]
-)
-@pytest.mark.parametrize("fresh", [True, False])
-def test_a_node_that_refuses_is_stopped_so_that_it_does_not_loop(world, slug, status, fresh):
-    if not fresh:
-        world.start()
-        world.engine.containers.stop(NAME, 1)
-    line = f"openshell: refused: {slug}: because".encode()
-    world.nodes.ends = (line, status)
-    with pytest.raises(GatewayStateError) as refused:
-        world.start()
-    assert refused.value.exit_code == 4
-    assert refused.value.details == line.decode()
-    assert NodeLog(line.decode()) in world.events
-    assert "containers.stop" in world.changes()
-    if not fresh:
-        assert world.engine.seen(NAME).status == "exited"
-
-
-def test_a_refusal_is_found_though_the_engine_started_the_node_again_since(world):
-    """The look at the log comes later than the look at the state."""
-
-    def loop(container, _argv, _stdin):
-        world.engine.crash_loop(NAME, 75, 1, b"openshell: refused: volume-locked: x")
-        world.clock.advance(1)
-        world.engine.box(NAME).started_at = world.engine.state.stamp()
-        raise ContainerNotRunningError("it is restarting")
-
-    world.start()
-    world.engine.containers.stop(NAME, 1)
-    world.engine.on_exec(loop)
-    with pytest.raises(GatewayStateError, match="Another node runs"):
-        world.start()
-    assert world.engine.seen(NAME).status == "exited"
-
-
-def test_a_node_that_ends_is_explained_by_its_own_last_lines(world):
-    """R91, R95: lines of an earlier life prove nothing."""
-    world.start()
-    world.engine.write_log(NAME, b"no space left on device")
-    world.engine.containers.stop(NAME, 1)
-    world.clock.advance(10)
-    world.nodes.ends = (b"kine: database disk image is malformed", 1)
-    with pytest.raises(GatewayUnhealthyError, match="datastore on the volume is damaged") as ended:
-        world.start()
-    assert ended.value.exit_code == 8
-    assert "malformed" in ended.value.details
-    assert ended.value.remedies[-1].startswith("`openshell gateway logs`")
-    logs = [event.line for event in world.events if isinstance(event, NodeLog)]
-    assert logs == ["kine: database disk image is malformed"]
-    assert NAME in world.engine.state.disks
-
-
-def test_a_node_that_ends_for_no_known_cause_says_how(world):
-    world.nodes.ends = (b"panic: \xff", 2)
-    with pytest.raises(GatewayUnhealthyError, match="exit code 2") as ended:
-        world.start()
-    assert "panic" in ended.value.details
-
-
-def test_a_node_that_never_gets_ready_is_a_timeout_with_its_log(world):
-    """R95, R10."""
-    world.start()
-    world.engine.containers.stop(NAME, 1)
-    world.engine.state.start_hooks.clear()
-    world.engine.on_start(lambda _c: world.engine.write_log(NAME, b"waiting for something"))
-    world.clock.advance(100)
-    world.kube.started_s = int(world.clock.now)
-    with pytest.raises(WaitTimeoutError) as over:
-        world.start(timeout_s=5)
-    assert over.value.exit_code == 7
-    assert "waiting for something" in over.value.details
-    assert world.engine.seen(NAME).status == "running"
-    assert NAME in world.engine.state.disks
-
-
-def test_a_fresh_gateway_that_never_gets_ready_keeps_its_volume_since_k3s_ran(world):
-    """R61."""
-    world.engine.state.start_hooks[:] = [lambda container: world.engine.end(container.id, 1)]
-    with pytest.raises(GatewayUnhealthyError):
-        world.start()
-    assert world.engine.state.boxes == world.engine.state.networks == {}
-    assert list(world.engine.state.disks) == [NAME]
-    world.engine.state.start_hooks[:] = [world.nodes.start]
-    world.start()
-    check_tidy(world)
-
-
-def test_workloads_that_do_not_come_are_a_timeout_and_the_gateway_runs_on(world):
-    world.start()
-    for key in [key for key in world.kube.objects if key[2].startswith("coredns")]:
-        del world.kube.objects[key]
-    with pytest.raises(WaitTimeoutError, match="workloads"):
-        world.start()
-    assert world.engine.seen(NAME).status == "running"
-
-
-def test_a_workload_whose_addon_is_off_is_not_waited_for(world):
-    world.start(k3s_args=("--disable=coredns",))
-    for key in [key for key in world.kube.objects if key[2].startswith("coredns")]:
-        del world.kube.objects[key]
-    world.start()
-    assert world.clock.slept == []
-
-
 def test_another_operation_on_the_gateway_is_locked_out(world):
     with world.store.lock(world.engine.info().id, "t1"):
         world.changes()
@@ -336,3 +228,28 @@ def test_a_record_that_nobody_could_read_is_not_rebuilt(world):
     with pytest.raises(EngineUnavailableError):
         world.start()
     assert world.changes() == []
+
+
+def test_nothing_is_pulled_for_what_only_looks_like_the_gateway(world):
+    world.run_foreign(NAME)
+    world.engine.volumes.create(NAME, {})
+    world.engine.state.images.clear()
+    world.changes()
+    with pytest.raises(GatewayExistsError):
+        world.start()
+    assert world.changes() == []
+
+
+@pytest.mark.parametrize(("schema", "is_kept"), [(1, True), (None, False)])
+def test_only_a_copy_of_ours_stands_in_for_a_lost_record(world, schema, is_kept):
+    """A retired release's endpoint is not the Kubernetes API's."""
+    world.start(api_port=PublishedPort("127.0.0.1", 16443, 6443))
+    world.engine.prune(NAME)
+    world.engine.volume_files(NAME).remove("/openshell/gateway.json")
+    if schema is None:
+        world.store.records.remove("t1")
+        world.store.records.write(
+            HostRecord(name="t1", gateway_endpoint="x", is_remote=False, gateway_port=16443)
+        )
+    world.start()
+    assert (world.engine.seen(NAME).ports[0].host_port == 16443) is is_kept
