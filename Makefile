@@ -42,7 +42,7 @@ check: setup ## Format, lint, types, imports, shell and the unit tier: all that 
 	$(BIN)/shellcheck $(SHELL_FILES)
 	$(BIN)/shfmt -d -i 2 -ci $(SHELL_FILES)
 	$(MAKE) -s unit
-	$(BIN)/pytest -q --engine=off tests/shell
+	$(BIN)/pytest -q -r fE --engine=off tests/shell
 
 .PHONY: fmt
 fmt: setup ## Format what can be formatted
@@ -52,7 +52,7 @@ fmt: setup ## Format what can be formatted
 
 .PHONY: unit
 unit: setup ## The unit and command line tiers, and the contract on the fakes
-	$(BIN)/pytest -q --engine=off tests/unit tests/cli tests/contract
+	$(BIN)/pytest -q -r fE --engine=off tests/unit tests/cli tests/contract
 
 .PHONY: node-image
 node-image: ## Build the node image from package registries alone
