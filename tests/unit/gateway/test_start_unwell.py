@@ -1,5 +1,7 @@
 """A node that refuses, ends or never gets ready is explained, and stopped where it would loop."""
 
+import pytest
+
 from openshell_bootstrap.errors import (
     ContainerNotRunningError,
     GatewayStateError,
