@@ -253,3 +253,18 @@ def test_only_a_copy_of_ours_stands_in_for_a_lost_record(world, schema, is_kept)
         )
     world.start()
     assert (world.engine.seen(NAME).ports[0].host_port == 16443) is is_kept
+
+
+def test_what_a_later_start_made_is_left_for_the_next_one(world):
+    """Only a first start takes away what it made."""
+    world.start()
+    world.engine.prune(NAME)
+    world.engine.state.networks.clear()
+    world.engine.fail("containers.start", PortConflictError("no"))
+    with pytest.raises(PortConflictError):
+        world.start()
+    assert world.engine.seen(NAME).status == "created"
+    assert len(world.engine.state.networks) == 1
+    assert "Taken away" not in world.notices
+    world.start()
+    check_tidy(world)
