@@ -7,8 +7,9 @@ outlives the container because it is the volume's.
 
 import hashlib
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from openshell_bootstrap.cluster.node_exec import READ_ALONG_SCRIPT
 from openshell_bootstrap.gateway.observe import NODE_FOLDER, RETIRED_NODE_FOLDER
 from openshell_bootstrap.gateway.record import AUTHORITY_PATH, WRITE_SCRIPT
 from openshell_bootstrap.models import DATA_PATH, Completed, Container, FileEntry
@@ -83,6 +84,13 @@ class FakeNodes:
         volume = self._volume(container)
         assert volume is not None, f"{container.name} is no node"
         match argv:
+            case ("sh", "-c", script, path, *command) if script == READ_ALONG_SCRIPT:
+                file = self.engine.files(container.id).file(path)
+                if file is None or file.content is None:
+                    return Completed(argv, 1, b"", b"sh: no such file")
+                done = self.run(container, tuple(command), stdin)
+                along = b"%d\n%b" % (len(file.content), file.content)
+                return replace(done, argv=argv, stdout=along + done.stdout)
             case ("sh", "-c", script, "sh", path) if script == WRITE_SCRIPT:
                 self.engine.files(container.id).put(FileEntry(path, stdin, 0o600))
                 return Completed(argv, 0, b"", b"")

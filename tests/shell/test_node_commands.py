@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from openshell_bootstrap.cluster.kubectl import Deletion, Kubectl, Outcome
+from openshell_bootstrap.cluster.kubectl import (
+    AWAIT_KUBELET_SCRIPT,
+    Deletion,
+    Kubectl,
+    Outcome,
+)
+from openshell_bootstrap.cluster.node_exec import ReadingAlong
 from openshell_bootstrap.cluster.volumes import observe_folders
-from openshell_bootstrap.errors import ClusterUnreachableError
+from openshell_bootstrap.errors import ClusterError, ClusterUnreachableError
 from openshell_bootstrap.models import Completed
 
 UIDS = {"u-gone": "Error from server (NotFound): no\\nsecond line", "u-no": "(Forbidden): no"}
@@ -151,3 +157,50 @@ def test_folders_are_told_where_they_really_are(node, tmp_path):
         "with space": "with space",
         "ümlaut": "ümlaut",
     }
+
+
+@pytest.mark.parametrize("content", [b"", b"one line", b"a: 1\n\nb: 2\n", bytes(range(256))])
+def test_a_file_is_read_along_with_a_command(node, content):
+    (node.folder / "k3s-started").write_text("1\n")
+    (node.folder / "along").write_bytes(content)
+    along = ReadingAlong(node, str(node.folder / "along"))
+    seen = Kubectl(along).get_json_since_start("nodes", "pods")
+    assert seen is not None
+    assert (seen.started_s, along.content) == (1, content)
+    assert node.log() == ["get|nodes,pods|-A|-o|json|--request-timeout=30s|"]
+
+
+def test_without_the_file_the_command_is_not_run(node):
+    along = ReadingAlong(node, str(node.folder / "none"))
+    with pytest.raises(ClusterError):
+        Kubectl(along).get_json_since_start("nodes")
+    assert along.content is None
+    assert not (node.folder / "log").exists()
+
+
+LISTENS = "   1: 00000000000000000000000000000000:280A 00000000000000000000000000000000:0000 0A 0\n"
+CONNECTED = "   1: 0100007F:280A 0100007F:8F2C 01 00000000:00000000\n"
+
+
+def test_a_kubelet_that_listens_is_not_waited_for(node, tmp_path):
+    (tmp_path / "tcp6").write_text(LISTENS)
+    done = node.run(["sh", "-c", AWAIT_KUBELET_SCRIPT.replace("/proc/net", str(tmp_path))])
+    assert (done.exit_status, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_kubelet_is_waited_for_until_it_listens(node, tmp_path):
+    (tmp_path / "tcp").write_text(CONNECTED)
+    (tmp_path / "sleep").write_text(f'#!/bin/sh\ncp "{tmp_path}/later" "{tmp_path}/tcp6"\n')
+    (tmp_path / "sleep").chmod(0o755)
+    (tmp_path / "later").write_text(LISTENS)
+    script = AWAIT_KUBELET_SCRIPT.replace("/proc/net", str(tmp_path)).replace(
+        "sleep", str(tmp_path / "sleep")
+    )
+    assert node.run(["sh", "-c", script]).exit_status == 0
+    assert (tmp_path / "tcp6").exists()
+
+
+def test_a_kubelet_that_never_listens_is_not_waited_for_for_ever(node, tmp_path):
+    (tmp_path / "tcp").write_text(CONNECTED)
+    script = AWAIT_KUBELET_SCRIPT.replace("/proc/net", str(tmp_path)).replace("sleep 0.1", ":")
+    assert node.run(["sh", "-c", script]).exit_status == 0

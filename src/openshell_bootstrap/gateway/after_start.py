@@ -1,7 +1,7 @@
 """What follows once the node's container runs: wait, explain a failure, keep records."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig, server_url
@@ -45,6 +45,19 @@ NODE_KUBECONFIG = "/etc/rancher/k3s/k3s.yaml"
 _LOG_LINES = 20
 _ADDON_WORKLOADS = {"coredns": "coredns", "local-storage": "local-path-provisioner"}
 """Workloads by the addon that brings them; of k3s's addons these two are on in a gateway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What was read of a gateway that this run left as it was; what is None is read when needed.
+
+    Attributes:
+        record: The volume's record.
+        kubeconfig: The node's own kubeconfig.
+    """
+
+    record: GatewayRecord | None = None
+    kubeconfig: bytes | None = field(default=None, repr=False)
 
 
 def wait_for_node(
@@ -181,7 +194,7 @@ def save_records(
     *,
     spec: GatewaySpec,
     readiness: Readiness,
-    kept: GatewayRecord | None,
+    found: Found,
 ) -> tuple[str, tuple[str, ...]]:
     """Complete the record on the volume and this host's copies.
 
@@ -190,15 +203,16 @@ def save_records(
         store: This host's copies.
         spec: The gateway's settings, where the volume has no record that can be used.
         readiness: What was seen of the node.
-        kept: The volume's record, where this run has left the node as it was; else it is read.
+        found: What was read already.
 
     Returns:
         The kubeconfig's path, and what the user should know.
     """
     engine, container_id = node.engine, node.container_id
-    before = kept or read_record(engine, container_id)
+    before = found.record or read_record(engine, container_id)
     known = before if isinstance(before, GatewayRecord) else GatewayRecord(spec=spec)
-    cluster_id = (kept and kept.cluster_id) or read_cluster_id(engine, container_id)
+    recorded = found.record.cluster_id if found.record else ""
+    cluster_id = recorded or read_cluster_id(engine, container_id)
     host = store.records.find(spec.name)
     expected = known.cluster_id or (isinstance(host, HostRecord) and host.cluster_id) or cluster_id
     notices = []
@@ -220,7 +234,8 @@ def save_records(
         except EngineError as error:
             notices.append(f"{error.brief}; the next start completes it.")
     _save_host_record(engine, store, record)
-    return _save_kubeconfig(engine, store, container_id, spec), tuple(notices)
+    kubeconfig = found.kubeconfig or _read_kubeconfig(node)
+    return _save_kubeconfig(store, spec, kubeconfig), tuple(notices)
 
 
 def _kube_system_uid(node: NodeExec) -> str:
@@ -257,15 +272,19 @@ def _save_host_record(engine: Engine, store: Store, record: GatewayRecord) -> No
         store.active.select(spec.name)
 
 
-def _save_kubeconfig(engine: Engine, store: Store, container_id: str, spec: GatewaySpec) -> str:
-    file = engine.containers.get_file(container_id, NODE_KUBECONFIG)
+def _read_kubeconfig(node: ContainerNode) -> bytes:
+    file = node.engine.containers.get_file(node.container_id, NODE_KUBECONFIG)
     if file is None or file.content is None:
         raise EngineError(
             f"The node has no kubeconfig at {NODE_KUBECONFIG} although it is ready",
             remedies=["Look into `openshell gateway logs`."],
         )
+    return file.content
+
+
+def _save_kubeconfig(store: Store, spec: GatewaySpec, of_node: bytes) -> str:
     server = server_url(reachable(spec.api_port.address), spec.api_port.host_port)
-    content = build_kubeconfig(file.content, name=spec.name, server=server)
+    content = build_kubeconfig(of_node, name=spec.name, server=server)
     if store.kubeconfigs.find(spec.name) != content:
         store.kubeconfigs.write(spec.name, content)
     return str(store.kubeconfigs.path(spec.name))

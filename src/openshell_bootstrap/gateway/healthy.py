@@ -1,12 +1,16 @@
 """One look at a gateway that was left as it is: is there anything to wait for, or to clean up?"""
 
+from dataclasses import dataclass, field
+
 from openshell_bootstrap.cluster.kubectl import Kubectl, SinceStart
+from openshell_bootstrap.cluster.node_exec import ReadingAlong
 from openshell_bootstrap.cluster.workloads import KINDS as WORKLOAD_KINDS
 from openshell_bootstrap.cluster.workloads import parse_workloads
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import ClusterError, EngineError
 from openshell_bootstrap.gateway.after_start import (
+    NODE_KUBECONFIG,
     begin_of_life,
     expected_workloads,
     missing_workloads,
@@ -20,18 +24,27 @@ from openshell_bootstrap.models import GatewaySpec
 KINDS = tuple(dict.fromkeys((*NODE_KINDS, *WORKLOAD_KINDS)))
 
 
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    """A gateway that is well, and its node's kubeconfig, which was read in the same command."""
+
+    readiness: Readiness
+    kubeconfig: bytes | None = field(repr=False)
+
+
 def find_healthy(
     engine: Engine, container_id: str, spec: GatewaySpec, identity: Identity
-) -> Readiness | None:
+) -> Healthy | None:
     """What was seen, if all is well: one command instead of one for each question.
 
     Returns:
         None where anything is not as it is to be, or could not be seen: the waits and the
         clean-up look again, with their own patience.
     """
+    node = ReadingAlong(ContainerNode(engine, container_id), NODE_KUBECONFIG)
     try:
         container = engine.containers.find(container_id)
-        seen = Kubectl(ContainerNode(engine, container_id)).get_json_since_start(*KINDS)
+        seen = Kubectl(node).get_json_since_start(*KINDS)
     except (ClusterError, EngineError):
         return None
     if container is None or seen is None:
@@ -45,7 +58,9 @@ def find_healthy(
     )
     if not is_ready(readiness) or list_departed(state, identity):
         return None
-    return None if _missing(seen, readiness, spec) else readiness
+    if _missing(seen, readiness, spec):
+        return None
+    return Healthy(readiness, node.content)
 
 
 def _missing(seen: SinceStart, readiness: Readiness, spec: GatewaySpec) -> tuple[str, ...]:

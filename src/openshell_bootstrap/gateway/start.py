@@ -16,6 +16,7 @@ from openshell_bootstrap.errors import BootstrapError, ConfigError, GatewayState
 from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway import preflight
 from openshell_bootstrap.gateway.after_start import (
+    Found,
     begin_of_life,
     finish_adoption,
     reachable,
@@ -24,7 +25,7 @@ from openshell_bootstrap.gateway.after_start import (
     wait_for_workloads,
 )
 from openshell_bootstrap.gateway.carry_out import Acting, pull_image
-from openshell_bootstrap.gateway.healthy import find_healthy
+from openshell_bootstrap.gateway.healthy import Healthy, find_healthy
 from openshell_bootstrap.gateway.host import Host
 from openshell_bootstrap.gateway.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.observe import Seen, observe
@@ -133,15 +134,20 @@ def bring_up(request: StartRequest, means: Means) -> Started:
                 check_no_downgrade(engine, ready.settled, seen)
         container_id = acting.node_id or seen.node_container_id
         healthy = None if ready.plan.steps else find_healthy(engine, container_id, spec, identity)
-        readiness = healthy or wait_for_node(engine, container_id, spec, request.timeout_s, report)
+        readiness = (
+            healthy.readiness
+            if healthy
+            else wait_for_node(engine, container_id, spec, request.timeout_s, report)
+        )
     node = ContainerNode(engine, container_id)
     cleaned = CleanedNodes()
     if not healthy:
         keep_pods = _keep_pods(spec.name, means)
         cleaned = clean_stale_nodes(node, identity, keep_pods=keep_pods, report=report)
         wait_for_workloads(node, spec, begin_of_life(readiness), report)
-    kept = seen.record if healthy and isinstance(seen.record, GatewayRecord) else None
-    kubeconfig, notices = save_records(node, means.store, spec=spec, readiness=readiness, kept=kept)
+    kubeconfig, notices = save_records(
+        node, means.store, spec=spec, readiness=readiness, found=_found(seen, healthy)
+    )
     finish_adoption(engine, seen.names, seen, report)
     return Started(
         name=spec.name,
@@ -153,6 +159,14 @@ def bring_up(request: StartRequest, means: Means) -> Started:
         cleaned=cleaned,
         notices=(*ready.plan.notices, *notices),
     )
+
+
+def _found(seen: Seen, healthy: Healthy | None) -> Found:
+    """What need not be read again: a node that was started since may have written it anew."""
+    if healthy is None:
+        return Found()
+    record = seen.record if isinstance(seen.record, GatewayRecord) else None
+    return Found(record=record, kubeconfig=healthy.kubeconfig)
 
 
 def _prepare(request: StartRequest, means: Means, *, may_pull: bool = False) -> Prepared:

@@ -15,6 +15,7 @@ from openshell_bootstrap.errors import (
     WaitTimeoutError,
 )
 from openshell_bootstrap.gateway.after_start import (
+    Found,
     begin_of_life,
     expected_workloads,
     finish_adoption,
@@ -145,7 +146,7 @@ def save(world, kept=None):
         world.store,
         spec=replace(SPEC, image=container.image),
         readiness=Readiness(node_name="x", container=container, started_s=1, nodes=()),
-        kept=kept,
+        found=Found(record=kept),
     )
 
 
