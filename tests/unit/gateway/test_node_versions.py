@@ -66,8 +66,9 @@ def test_a_probe_that_a_killed_command_left_is_taken_away(world):
         ask(world)
     box = world.engine.box("openshell-version-t1")
     box.spec = replace(box.spec, labels={**box.spec.labels, "from.the.image": "x"})
+    box.status = "running"
     assert ask(world) == "v1.36.3+k3s1"
-    assert world.engine.state.boxes == {}
+    assert world.engine.state.boxes == world.engine.state.disks == {}
 
 
 def test_a_strangers_container_of_the_probes_name_is_left_alone(world):

@@ -102,11 +102,13 @@ def test_a_helper_that_a_killed_command_left_is_taken_away(world):
     world.start()
     world.engine.prune(NAME)
     world.engine.fail("containers.remove", KeyboardInterrupt())
+    disks = set(world.engine.state.disks)
     with pytest.raises(KeyboardInterrupt):
         look(world)
     assert boxes(world) == {NAMES.helper}
     assert isinstance(look(world).record, GatewayRecord)
     assert boxes(world) == set()
+    assert set(world.engine.state.disks) == disks
 
 
 def test_a_strangers_container_of_the_helpers_name_is_not_taken_away(world):

@@ -103,6 +103,13 @@ def test_a_newer_releases_record_is_told_from_damage(content):
     assert isinstance(seen, NewerRecord if newer else GatewayRecord)
 
 
+@pytest.mark.parametrize("number", [0, 1, 65535])
+def test_every_port_that_can_be_is_read(number):
+    """0: the engine chooses, as a retired release may have asked it to."""
+    port = {"address": "127.0.0.1", "host_port": number, "container_port": number or 65535}
+    assert isinstance(decode_record(changed(ports=[port])), GatewayRecord)
+
+
 def test_a_record_is_written_by_rename_and_for_root_alone():
     calls = []
 

@@ -39,6 +39,12 @@ def test_a_fresh_gateway_comes_up(world):
     check_tidy(world)
 
 
+def test_on_another_hosts_engine_this_hosts_ports_say_nothing(world):
+    world.engine.state.info = replace(world.engine.state.info, is_local=False)
+    world.start()
+    assert world.host.asked == []
+
+
 def test_a_fresh_gateway_is_recorded_on_its_volume_and_on_the_host(world):
     done = world.start()
     record = record_of(world)

@@ -31,6 +31,14 @@ def test_a_dry_run_tells_exactly_what_a_start_does_and_changes_nothing(world, sc
     assert dry_run(world).actions == ()
 
 
+def test_a_dry_run_tells_what_stays_as_it_is(world):
+    prepare(world, "drifted")
+    world.engine.containers.start(world.engine.seen(NAME).id)
+    planned = dry_run(world)
+    assert planned.actions == ()
+    assert planned.notices[0].startswith("Not applied while the gateway runs")
+
+
 def test_a_dry_run_pulls_nothing(world):
     world.engine.state.images.clear()
     planned = dry_run(world)

@@ -61,6 +61,7 @@ def test_a_node_that_ends_is_explained_by_its_own_last_lines(world):
         world.start()
     assert ended.value.exit_code == 8
     assert "malformed" in ended.value.details
+    assert "from a copy" in ended.value.remedies[0]
     assert ended.value.remedies[-1].startswith("`openshell gateway logs`")
     logs = [event.line for event in world.events if isinstance(event, NodeLog)]
     assert logs == ["kine: database disk image is malformed"]
