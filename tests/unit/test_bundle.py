@@ -66,7 +66,7 @@ def test_secrets_are_there_only_if_given_and_for_root_alone(deploy, given, paths
 @pytest.mark.parametrize(
     "change",
     [
-        lambda deploy: (deploy / "docker/lib/a.sh").write_text("other\n"),
+        lambda deploy: (deploy / "docker/lib/a.sh").write_text("z\n"),
         lambda deploy: (deploy / "kube/class.yaml").rename(deploy / "kube/klass.yaml"),
         lambda deploy: (deploy / "docker/lib/c.sh").write_text(""),
     ],
