@@ -92,6 +92,7 @@ def check_kubernetes(minor: str) -> Recipe:
 def _inputs() -> list[Path]:
     files = [path for path in SOURCES.rglob("*") if path.is_file()]
     files += Path(__file__).parent.glob("*.py")
+    files.append(Path(__file__).parents[1] / "node-image")
     return sorted(path for path in files if not path.name.endswith("_test.go"))
 
 

@@ -51,11 +51,11 @@ def fresh_name(run_id: str) -> Callable[[str], str]:
     return lambda stem: f"{stem}-t{run_id}-{secrets.token_hex(2)}"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def volume(
     docker_client: docker.DockerClient, run_labels: dict[str, str], fresh_name: Callable[[str], str]
 ) -> str:
-    """A data volume that outlives the containers of one file; it goes at the session's end."""
+    """A data volume that outlives the containers of one test; it goes at the session's end."""
     return str(docker_client.volumes.create(fresh_name("data"), labels=run_labels).name)
 
 

@@ -18,6 +18,14 @@ from tests.integration.node.nodes import (
 from tests.plugins.engine import NODE_IMAGE
 
 WRITER = "date >> /work/starts; trap 'exit 0' TERM; while :; do sleep 1; done"
+LEAVE_ARCHIVES = f"""
+set -e
+ctr images tag docker.io/openshell/busybox:1 docker.io/test/mine:1
+ctr images export {DATA}/agent/images/mine.tar docker.io/test/mine:1
+pigz {DATA}/agent/images/mine.tar
+ctr images rm docker.io/test/mine:1
+echo broken > {DATA}/agent/images/broken.tar
+"""
 SHELL = ["/bin/sh", "-c", STAYING_SHELL, "sh"]
 
 
@@ -35,6 +43,7 @@ def test_a_volume_keeps_its_cluster_over_containers(
     first.kubectl("wait", "--for=condition=Ready", "pod/writer", "--timeout=60s")
     authority = first.sh(f"cat {DATA}/server/tls/server-ca.crt")
     uid = first.get("pvc", "work")["metadata"]["uid"]
+    first.sh(LEAVE_ARCHIVES)
 
     first.container.stop(timeout=30)
     assert first.await_exit() == 0
@@ -65,6 +74,12 @@ def test_a_volume_keeps_its_cluster_over_containers(
     assert {"type": "InternalIP", "address": address} in seen["status"]["addresses"]
     assert second.sh(f"cat {DATA}/server/tls/server-ca.crt") == authority
     assert second.get("pvc", "work")["metadata"]["uid"] == uid
+    imports = [
+        line for line in second.log().splitlines() if "importing" in line or "Imported" in line
+    ]
+    assert any(f"Imported images from {DATA}/agent/images/mine" in one for one in imports), imports
+    assert "docker.io/test/mine:1" in second.sh("ctr images list -q")
+    assert f"Error encountered while importing {DATA}/agent/images/broken.tar" in second.log()
     _await_starts(second, 2)
     # kubectl exec goes through the API server to the kubelet's certificate of the new address.
     wait_for(lambda: second.can("exec", "writer", "--", "true"), "exec into the pod", 20)
@@ -97,8 +112,10 @@ def test_lost_authorities_come_back_with_the_token_and_a_lost_token_is_refused(
     fresh_name: Callable[[str], str],
     docker_client: docker.DockerClient,
 ) -> None:
-    """Runs on the volume that the test above left; with neither token file k3s does damage."""
     name = fresh_name("lost")
+    first = run_node(name, "--token=right", volume=volume)
+    first.await_log("Kube API server is now running")
+    first.container.remove(force=True, v=True)
     before = _digests(docker_client, volume)["server/tls/server-ca.crt"]
     _in_volume(docker_client, volume, "rm -r /d/server/tls /d/server/cred /d/server/token")
     again = run_node(name, "--token=right", volume=volume)
