@@ -10,7 +10,7 @@ from openshell_bootstrap.cluster.kubectl import Kubectl
 from openshell_bootstrap.cluster.nodes import Node, parse_nodes
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.errors import ClusterError, ContainerNotRunningError
+from openshell_bootstrap.errors import BootstrapError, ClusterError, ContainerNotRunningError
 from openshell_bootstrap.models import Container, Unknown
 
 _ENDED = frozenset({"exited", "dead", "removing", "restarting"})
@@ -59,11 +59,16 @@ def observe_readiness(engine: Engine, container_id: str, node_name: str) -> Read
         try:
             seen = Kubectl(ContainerNode(engine, container_id)).get_json_since_start("nodes")
         except (ClusterError, ContainerNotRunningError) as error:
-            nodes = Unknown(f"{error.brief}: {error.details}" if error.details else error.brief)
+            nodes = unseen(error)
         else:
             started_s = seen.started_s if seen else None
             nodes = parse_nodes(seen.resources) if seen else Unknown("k3s was not started yet")
     return Readiness(node_name=node_name, container=container, started_s=started_s, nodes=nodes)
+
+
+def unseen(error: BootstrapError) -> Unknown:
+    """What could not be seen, with the evidence."""
+    return Unknown(f"{error.brief}: {error.details}" if error.details else error.brief)
 
 
 def is_ready(seen: Readiness) -> bool:

@@ -67,7 +67,7 @@ def judge(seen: Evidence) -> Verdict:
         case "created":
             return _say("stopped", "its container was never started", _START)
         case "exited" | "dead" | "removing":
-            return _say("stopped", _how_it_ended(container), _START)
+            return _say("stopped", _how_it_ended(container, seen.diagnosis), _START)
         case "paused":
             return _say("paused", "its container is paused", f"{_START} lets it go on")
         case "restarting":
@@ -95,7 +95,7 @@ def _of_running(seen: Evidence) -> Verdict:
             return _say(
                 "starting", "the Kubernetes API does not answer yet", "Wait, or start again"
             )
-        return _unknown(seen.node.cause, _LOGS, _UNKNOWN_CLUSTER)
+        return _unknown(seen.diagnosis or seen.node.cause, _LOGS, _UNKNOWN_CLUSTER)
     if seen.node is None or not seen.node.ready:
         detail = seen.node.detail if seen.node else "the node is not registered"
         if young:
@@ -119,10 +119,11 @@ def _of_ready_node(seen: Evidence, node: NodeStatus, *, young: bool) -> Verdict:
     return _say("ready", "", "")
 
 
-def _how_it_ended(container: Container) -> str:
+def _how_it_ended(container: Container, diagnosis: str = "") -> str:
     if container.error:
         return container.error
-    return f"its container ended with exit code {container.exit_code}"
+    ended = f"its container ended with exit code {container.exit_code}"
+    return f"{ended}: {diagnosis}" if diagnosis else ended
 
 
 def _say(word: StatusWord, cause: str, next_step: str) -> Verdict:

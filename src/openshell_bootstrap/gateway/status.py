@@ -2,21 +2,20 @@
 
 import time
 
-from openshell_bootstrap.cluster.kubeconfig import server_url
 from openshell_bootstrap.cluster.kubectl import Kubectl
 from openshell_bootstrap.cluster.workloads import observe_workloads
 from openshell_bootstrap.diagnosis import diagnose
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.errors import BootstrapError, EngineError
+from openshell_bootstrap.errors import ClusterError, ContainerNotRunningError, EngineError
 from openshell_bootstrap.gateway.after_start import (
     expected_workloads,
     last_log_lines,
     parse_moment,
-    reachable,
 )
+from openshell_bootstrap.gateway.list import api_endpoint
 from openshell_bootstrap.gateway.plan import describe_drift, lost_network
-from openshell_bootstrap.gateway.readiness import find_hindrance, observe_readiness
+from openshell_bootstrap.gateway.readiness import find_hindrance, observe_readiness, unseen
 from openshell_bootstrap.gateway.record import GatewayRecord, read_record
 from openshell_bootstrap.gateway.results import NodeStatus, Status, WorkloadStatus
 from openshell_bootstrap.gateway.settle import Settled, check_container
@@ -37,11 +36,11 @@ def status(name: str, *, engine: Engine, store: Store) -> Status:
     """
     names = GatewayNames(check_adopted_name(name))
     stored = store.records.find(name)
-    host = stored if isinstance(stored, HostRecord) else None
     try:
-        return _look(names, host, engine)
+        return _look(names, stored, engine)
     except EngineError as error:
-        verdict = judge(Evidence(container=Unknown(error.brief), recorded=host is not None))
+        host = stored if isinstance(stored, HostRecord) else None
+        verdict = judge(Evidence(container=Unknown(error.brief)))
         return Status(
             name=name,
             word=verdict.word,
@@ -50,13 +49,15 @@ def status(name: str, *, engine: Engine, store: Store) -> Status:
             exit_code=verdict.exit_code,
             container="unknown",
             container_name=names.container,
-            endpoint=(host and host.gateway_endpoint) or "",
+            endpoint=_endpoint(None, host),
             volume=names.volume,
-            image=(host and host.container_image) or "",
+            image=_image(None, host),
+            notices=_notices(stored, None, None),
         )
 
 
-def _look(names: GatewayNames, host: HostRecord | None, engine: Engine) -> Status:
+def _look(names: GatewayNames, stored: HostRecord | Unknown | None, engine: Engine) -> Status:
+    host = stored if isinstance(stored, HostRecord) else None
     container = engine.containers.find(names.container)
     volume = engine.volumes.find(names.volume)
     networks = engine.networks.list_named(names.network)
@@ -65,15 +66,13 @@ def _look(names: GatewayNames, host: HostRecord | None, engine: Engine) -> Statu
         check_container(container, names.gateway)
         record = read_record(engine, container.id)
     spec = record.spec if isinstance(record, GatewayRecord) else None
-    running = container is not None and container.status == "running"
-    node = _node(engine, container, spec) if container and running else None
-    workloads = _workloads(engine, container, spec) if container and running else ()
+    node, workloads = _look_inside(engine, container, spec)
     verdict = judge(
         Evidence(
             container=container,
             volume_present=volume is not None,
-            recorded=host is not None,
-            lost_network=lost_network(networks, container) if container and running else "",
+            recorded=stored is not None,
+            lost_network=lost_network(networks, container) if container else "",
             age_s=_age_s(container),
             patience_s=READY_PATIENCE.timeout_s,
             node=node,
@@ -92,24 +91,29 @@ def _look(names: GatewayNames, host: HostRecord | None, engine: Engine) -> Statu
         health=_health(container),
         node=node if isinstance(node, NodeStatus) else None,
         workloads=workloads if isinstance(workloads, tuple) else (),
-        endpoint=_endpoint(spec, host),
+        endpoint=_endpoint(container, host),
         volume=names.volume,
         volume_present=volume is not None,
         network_present=bool(networks),
-        image=container.image if container else (host and host.container_image) or "",
+        image=_image(container, host),
         drift=_drift(spec, container),
-        notices=_notices(record, container),
+        notices=_notices(stored, record, container),
     )
 
 
-def _node(
-    engine: Engine, container: Container, spec: GatewaySpec | None
-) -> NodeStatus | Unknown | None:
+def _look_inside(
+    engine: Engine, container: Container | None, spec: GatewaySpec | None
+) -> tuple[NodeStatus | Unknown | None, tuple[WorkloadStatus, ...] | Unknown]:
+    """What the cluster says; where its API does not answer, it is not asked a second time."""
+    if container is None or container.status != "running":
+        return None, ()
+    node = _node(engine, container, spec)
+    return node, node if isinstance(node, Unknown) else _workloads(engine, container, spec)
+
+
+def _node(engine: Engine, container: Container, spec: GatewaySpec | None) -> NodeStatus | Unknown:
     name = spec.node_name if spec else container.hostname
-    try:
-        seen = observe_readiness(engine, container.id, name)
-    except EngineError as error:
-        return Unknown(error.brief)
+    seen = observe_readiness(engine, container.id, name)
     if isinstance(seen.nodes, Unknown):
         return seen.nodes
     foreign = tuple(node.name for node in seen.nodes if node.name != name)
@@ -131,8 +135,8 @@ def _workloads(
     kubectl = Kubectl(ContainerNode(engine, container.id))
     try:
         seen = observe_workloads(kubectl, parse_moment(container.started_at))
-    except BootstrapError as error:
-        return Unknown(error.brief)
+    except (ClusterError, ContainerNotRunningError) as error:
+        return unseen(error)
     there = {one.name for one in seen}
     expected = expected_workloads(spec) if spec else frozenset[str]()
     return (
@@ -156,12 +160,18 @@ def _age_s(container: Container | None) -> float:
 
 def _diagnosis(engine: Engine, container: Container | None) -> str:
     """What the log of a node that is not well means, where its signs are known."""
-    if container is None or container.status not in {"restarting", "exited", "running"}:
-        return ""
-    if container.status == "running" and container.health.status != "unhealthy":
+    if container is None or not _is_unwell(container):
         return ""
     known = diagnose(last_log_lines(engine, container))
     return known.brief if known else ""
+
+
+def _is_unwell(container: Container) -> bool:
+    if container.status == "running":
+        return container.health.status == "unhealthy"
+    if container.status == "exited":  # the log of one that was stopped in order means nothing
+        return container.exit_code != 0 and not container.error
+    return container.status == "restarting"
 
 
 def _health(container: Container | None) -> str:
@@ -171,10 +181,13 @@ def _health(container: Container | None) -> str:
     return f"{container.health.status}: {output}" if output else container.health.status
 
 
-def _endpoint(spec: GatewaySpec | None, host: HostRecord | None) -> str:
-    if spec is None:
-        return host.gateway_endpoint if host else ""
-    return server_url(reachable(spec.api_port.address), spec.api_port.host_port)
+def _endpoint(container: Container | None, host: HostRecord | None) -> str:
+    published = api_endpoint(container) if container else ""
+    return published or (host.gateway_endpoint if host else "")
+
+
+def _image(container: Container | None, host: HostRecord | None) -> str:
+    return container.image if container else (host and host.container_image) or ""
 
 
 def _drift(spec: GatewaySpec | None, container: Container | None) -> tuple[str, ...]:
@@ -183,10 +196,12 @@ def _drift(spec: GatewaySpec | None, container: Container | None) -> tuple[str, 
     return describe_drift(Settled(spec=spec, base=spec), container)
 
 
-def _notices(record: object, container: Container | None) -> tuple[str, ...]:
-    notices = []
-    if isinstance(record, Unknown):
-        notices.append(f"{record.cause}.")
+def _notices(
+    stored: HostRecord | Unknown | None,
+    record: GatewayRecord | Unknown | None,
+    container: Container | None,
+) -> tuple[str, ...]:
+    notices = [f"{one.cause}." for one in (stored, record) if isinstance(one, Unknown)]
     if container is not None and LABEL_GATEWAY not in container.labels:
         notices.append("It was made by a retired release; `openshell gateway start` adopts it.")
     return tuple(notices)

@@ -1,0 +1,348 @@
+"""What status says of a gateway in every state, over a whole gateway in memory."""
+
+import copy
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from openshell_bootstrap.cluster.kubectl import SINCE_START_SCRIPT
+from openshell_bootstrap.errors import (
+    ConfigError,
+    EngineError,
+    EngineUnavailableError,
+    GatewayExistsError,
+    LockedError,
+)
+from openshell_bootstrap.gateway.results import NodeStatus, WorkloadStatus
+from openshell_bootstrap.gateway.status import status
+from openshell_bootstrap.gateway.stop import stop
+from openshell_bootstrap.models import Health, PublishedPort
+from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_GATEWAY, LABEL_SPEC_DIGEST
+from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE, READY_PATIENCE
+from tests.unit.gateway import status_scenes as scenes
+from tests.unit.gateway.conftest import NAME
+from tests.unit.gateway.status_scenes import NODE
+
+RECORD = "/openshell/gateway.json"
+HOLD = """\
+import fcntl, sys
+file = open(sys.argv[1])
+fcntl.flock(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def look(world, name="t1"):
+    return status(name, engine=world.engine, store=world.store)
+
+
+def grow_old(world):
+    world.clock.advance(READY_PATIENCE.timeout_s)
+
+
+NO_ANSWER = "the Kubernetes API does not answer yet"
+REFUSED = "The API server did not answer: The connection to the server 127.0.0.1:6443 was refused"
+DISK_FULL = "The disk below the data volume is full"
+NOT_REPORTED = f"node {NODE} has not reported since this start of k3s"
+NOT_REGISTERED = f"node {NODE} has not registered yet"
+
+YOUNG = [
+    (scenes.absent, ("absent", 3, "absent"), "there is no gateway of that name"),
+    (scenes.volume_only, ("stopped", 4, "absent"), "its container is gone, its volume is there"),
+    (scenes.recorded_only, ("absent", 3, "absent"), "this host has a record of it"),
+    (scenes.recorded_and_damaged, ("absent", 3, "absent"), "this host has a record of it"),
+    (scenes.created, ("stopped", 4, "created"), "its container was never started"),
+    (scenes.stopped, ("stopped", 4, "exited"), "its container ended with exit code 0"),
+    (scenes.exited, ("stopped", 4, "exited"), "its container ended with exit code 75"),
+    (scenes.exited_with_a_sign, ("stopped", 4, "exited"), "exit code 78: The token that"),
+    (scenes.exited_with_an_error, ("stopped", 4, "exited"), "network n1 not found"),
+    (scenes.paused, ("paused", 8, "paused"), "its container is paused"),
+    (scenes.restarting, ("failing", 8, "restarting"), DISK_FULL),
+    (
+        scenes.restarting_and_its_sign_is_of_an_earlier_life,
+        ("failing", 8, "restarting"),
+        "its node ends by itself: its container ended with exit code 70",
+    ),
+    (scenes.api_away, ("starting", 7, "running"), NO_ANSWER),
+    (scenes.k3s_not_started, ("starting", 7, "running"), NO_ANSWER),
+    (scenes.unhealthy, ("starting", 7, "running"), NO_ANSWER),
+    (scenes.exec_finds_it_ended, ("starting", 7, "running"), NO_ANSWER),
+    (scenes.unregistered, ("starting", 7, "running"), NOT_REGISTERED),
+    (scenes.stale, ("starting", 7, "running"), NOT_REPORTED),
+    (scenes.not_ready, ("starting", 7, "running"), f"node {NODE} is not ready: no CNI plugin"),
+    (scenes.foreign, ("degraded", 8, "running"), "other nodes are in its cluster: old-1, old-2"),
+    (scenes.pod_gone, ("starting", 7, "running"), "not available yet: coredns"),
+    (scenes.deployment_gone, ("starting", 7, "running"), "not available yet: coredns"),
+    (scenes.deployment_unseen, ("starting", 7, "running"), "not available yet: coredns"),
+    (scenes.api_leaves_between, ("unknown", 6, "running"), REFUSED),
+    (scenes.network_gone, ("degraded", 8, "running"), "its network is gone"),
+    (scenes.network_made_again, ("degraded", 8, "running"), "its network was made again since"),
+    (scenes.retired, ("ready", 0, "running"), ""),
+    (scenes.well, ("ready", 0, "running"), ""),
+]
+OLD = [
+    (scenes.api_away, "unknown", 6, REFUSED),
+    (scenes.k3s_not_started, "unknown", 6, "k3s was not started yet"),
+    (scenes.unhealthy, "unknown", 6, DISK_FULL),
+    (scenes.unhealthy_without_a_sign, "unknown", 6, REFUSED),
+    (scenes.healthy_with_a_sign, "unknown", 6, REFUSED),
+    (scenes.exec_finds_it_ended, "unknown", 6, "The container does not run"),
+    (scenes.unregistered, "failing", 8, NOT_REGISTERED),
+    (scenes.stale, "failing", 8, NOT_REPORTED),
+    (scenes.not_ready, "failing", 8, f"node {NODE} is not ready: no CNI plugin"),
+    (scenes.not_ready_with_a_sign, "failing", 8, DISK_FULL),
+    (scenes.pod_gone, "degraded", 8, "not available: coredns"),
+    (scenes.deployment_gone, "degraded", 8, "not available: coredns"),
+    (scenes.deployment_unseen, "degraded", 8, "not available: coredns"),
+    (scenes.api_leaves_between, "unknown", 6, REFUSED),
+    (scenes.ends_between, "unknown", 6, "The container does not run"),
+    (scenes.well, "ready", 0, ""),
+]
+
+
+@pytest.mark.parametrize(("scene", "words", "cause"), YOUNG)
+def test_a_gateway_has_one_word(world, scene, words, cause):
+    scene(world)
+    told = look(world)
+    assert (told.word, told.exit_code, told.container) == words
+    assert cause in told.cause
+    assert bool(told.cause) is bool(told.next_step) is (told.word != "ready")
+
+
+@pytest.mark.parametrize(("scene", "word", "exit_code", "cause"), OLD)
+def test_a_start_that_took_too_long_is_not_called_one(world, scene, word, exit_code, cause):
+    scene(world)
+    grow_old(world)
+    told = look(world)
+    assert (told.word, told.exit_code) == (word, exit_code)
+    assert cause in told.cause
+
+
+def test_a_ready_gateway_is_told_with_all_of_its_parts(world):
+    started = world.start()
+    told = look(world)
+    assert told.node == NodeStatus(
+        name=NODE, ready=True, version="v1.36.3+k3s1", address="172.18.0.2"
+    )
+    assert [(one.name, one.ready, one.wanted) for one in told.workloads] == [
+        ("coredns", 1, 1),
+        ("local-path-provisioner", 1, 1),
+    ]
+    assert (told.name, told.container_name, told.volume) == ("t1", NAME, NAME)
+    assert (told.endpoint, told.image) == (started.endpoint, DEFAULT_NODE_IMAGE)
+    assert (told.volume_present, told.network_present) == (True, True)
+    assert (told.drift, told.notices, told.health) == ((), (), "starting")
+
+
+@pytest.mark.parametrize("scene", [scenes.volume_only, scenes.recorded_only])
+def test_without_a_container_this_host_tells_where_it_was(world, scene):
+    scene(world)
+    told = look(world)
+    assert told.endpoint.startswith("https://127.0.0.1:")
+    assert told.image == DEFAULT_NODE_IMAGE
+    assert told.volume_present is (scene is scenes.volume_only)
+    assert (told.node, told.workloads) == (None, ())
+
+
+def test_of_an_absent_gateway_nothing_is_told(world):
+    told = look(world)
+    assert (told.endpoint, told.image, told.health) == ("", "", "")
+    assert (told.volume_present, told.network_present) == (False, False)
+
+
+def test_other_nodes_and_a_missing_one_are_told(world):
+    scenes.foreign(world)
+    del world.kube.objects["Node", "", NODE]
+    assert look(world).node == NodeStatus(
+        name=NODE, ready=False, detail=NOT_REGISTERED, foreign=("old-1", "old-2")
+    )
+
+
+@pytest.mark.parametrize(
+    ("scene", "ready", "wanted"),
+    [(scenes.pod_gone, 0, 1), (scenes.deployment_gone, 0, 1), (scenes.deployment_unseen, 1, 2)],
+)
+def test_a_workload_that_is_behind_is_told_in_numbers(world, scene, ready, wanted):
+    scene(world)
+    behind = WorkloadStatus(name="coredns", ready=ready, wanted=wanted)
+    assert behind in look(world).workloads
+
+
+@pytest.mark.parametrize("scene", [scenes.well, scenes.stopped, scenes.exited_with_an_error])
+def test_a_log_that_explains_nothing_is_not_read(world, scene):
+    scene(world)
+    world.engine.calls.clear()
+    look(world)
+    assert "containers.logs" not in [call[0] for call in world.engine.calls]
+
+
+def test_an_api_that_does_not_answer_is_asked_once(world):
+    scenes.api_away(world)
+    world.kube.runs.clear()
+    assert look(world).node is None
+    assert len(world.kube.runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("health", "told"),
+    [
+        (Health(status="none", output="old"), ""),
+        (Health(status="starting"), "starting"),
+        (Health(status="healthy", output=" \n"), "healthy"),
+        (Health(status="unhealthy", output="readyz: failed\n"), "unhealthy: readyz: failed"),
+    ],
+)
+def test_the_health_check_is_told_in_its_words(world, health, told):
+    world.start()
+    world.engine.set_health(NAME, health)
+    assert look(world).health == told
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"schema": 99}'])
+def test_a_record_that_cannot_be_used_is_told_and_the_rest_too(world, content):
+    started = world.start()
+    world.engine.volume_files(NAME).write(RECORD, content)
+    told = look(world)
+    assert (told.word, told.endpoint, told.drift) == ("ready", started.endpoint, ())
+    (notice,) = told.notices
+    assert notice.startswith("/var/lib/rancher/k3s/openshell/gateway.json on the volume ")
+    assert notice.endswith(".")
+
+
+def test_a_record_that_the_engine_will_not_read_is_told(world):
+    world.start()
+    world.engine.fail("containers.get_file", EngineError("The file cannot be read"))
+    told = look(world)
+    assert (told.word, told.notices) == ("ready", ("The file cannot be read.",))
+
+
+@pytest.mark.parametrize("engine_is_away", [False, True])
+def test_a_damaged_record_of_this_host_is_told(world, engine_is_away):
+    world.start()
+    scenes.damage_host_record(world)
+    if engine_is_away:
+        world.engine.fail("*", EngineUnavailableError("The engine is away"), times=None)
+    told = look(world)
+    assert told.word == ("unknown" if engine_is_away else "ready")
+    (notice,) = told.notices
+    assert "gateways/t1/metadata.json is damaged" in notice
+
+
+def test_a_gateway_of_a_retired_release_is_told_as_one(world):
+    world.run_retired(ports=(PublishedPort("0.0.0.0", 16443, 6443),))
+    told = look(world)
+    assert told.notices == (
+        "It was made by a retired release; `openshell gateway start` adopts it.",
+    )
+    assert (told.endpoint, told.drift) == ("https://127.0.0.1:16443", ())
+    assert told.node is not None
+    assert (told.node.name, told.node.ready) == ("0f3a9c1b2d4e", True)
+
+
+@pytest.mark.parametrize(
+    ("label", "line"),
+    [
+        (LABEL_SPEC_DIGEST, "it was made with other settings"),
+        (LABEL_BUNDLE_DIGEST, "the files that this release puts into a node are newer"),
+    ],
+)
+def test_what_differs_from_this_release_is_told(world, label, line):
+    world.start()
+    box = world.engine.box(NAME)
+    box.spec = replace(box.spec, labels={**box.spec.labels, label: "old"})
+    told = look(world)
+    assert told.word == "ready"
+    (drift,) = told.drift
+    assert drift.startswith(line)
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        scenes.well,
+        scenes.unhealthy,
+        scenes.restarting,
+        scenes.exited,
+        scenes.retired,
+        scenes.volume_only,
+        scenes.absent,
+    ],
+)
+def test_an_engine_that_fails_at_any_call_makes_it_unknown_never_absent(world, scene):
+    scene(world)
+    grow_old(world)
+    world.engine.calls.clear()
+    whole = look(world)
+    calls = [call[0] for call in world.engine.calls]
+    assert calls[:1] == ["containers.find"]
+    for number, method in enumerate(calls):
+        world.engine.fail("*", EngineUnavailableError("The engine is away"), after=number)
+        told = look(world)
+        world.engine.heal()
+        assert (told.word, told.exit_code) == ("unknown", 5), method
+        assert told.cause == "The engine is away"
+        assert (told.container, told.volume_present, told.node) == ("unknown", None, None)
+        assert told.next_step
+        if scene is not scenes.retired:  # which has no record on this host
+            assert (told.endpoint, told.image) == (whole.endpoint, whole.image)
+
+
+ALL_SCENES = list(dict.fromkeys(row[0] for row in (*YOUNG, *OLD)))
+
+
+def is_a_read(argv):
+    return argv[:2] == ("kubectl", "get") or argv[:3] == ("sh", "-c", SINCE_START_SCRIPT)
+
+
+@pytest.mark.parametrize("scene", ALL_SCENES)
+def test_it_changes_nothing(world, scene):
+    scene(world)
+    world.engine.calls.clear()
+    state = world.engine.state
+    before = copy.deepcopy((state.boxes, state.networks, state.disks))
+    look(world)
+    runs = [call[2:] for call in world.engine.calls if call[0] == "containers.exec"]
+    assert all(is_a_read(argv) for argv in runs)
+    assert world.engine.methods() == ["containers.exec"] * len(runs)
+    assert (state.boxes, state.networks, state.disks) == before
+
+
+def test_it_leaves_this_hosts_files_alone(world, tmp_path):
+    world.start()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    look(world)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_it_answers_while_another_process_works_on_the_gateway(world):
+    world.start()
+    with world.store.lock(world.engine.info().id, "t1") as held:
+        path = str(held.path)
+    command = [sys.executable, "-S", "-c", HOLD, path]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(LockedError):
+            stop("t1", engine=world.engine, store=world.store, report=world.events.append)
+        assert look(world).word == "ready"
+        holder.stdin.close()
+
+
+def test_a_name_that_cannot_be_is_refused(world):
+    with pytest.raises(ConfigError):
+        look(world, "../x")
+    assert world.engine.calls == []
+
+
+@pytest.mark.parametrize("reading", ["another gateway's", "no gateway"])
+def test_a_container_that_only_bears_the_name_is_no_gateway(world, reading):
+    if reading == "no gateway":
+        world.run_foreign(NAME)
+    else:
+        world.start()
+        box = world.engine.box(NAME)
+        box.spec = replace(box.spec, labels={**box.spec.labels, LABEL_GATEWAY: "other"})
+    with pytest.raises(GatewayExistsError):
+        look(world)
