@@ -61,10 +61,7 @@ def _look(names: GatewayNames, stored: HostRecord | Unknown | None, engine: Engi
     container = engine.containers.find(names.container)
     volume = engine.volumes.find(names.volume)
     networks = engine.networks.list_named(names.network)
-    record = None
-    if container is not None:
-        check_container(container, names.gateway)
-        record = read_record(engine, container.id)
+    record = _read_record(engine, container, names.gateway)
     spec = record.spec if isinstance(record, GatewayRecord) else None
     node, workloads = _look_inside(engine, container, spec)
     verdict = judge(
@@ -99,6 +96,15 @@ def _look(names: GatewayNames, stored: HostRecord | Unknown | None, engine: Engi
         drift=_drift(spec, container),
         notices=_notices(stored, record, container),
     )
+
+
+def _read_record(
+    engine: Engine, container: Container | None, gateway: str
+) -> GatewayRecord | Unknown | None:
+    if container is None:
+        return None
+    check_container(container, gateway)
+    return read_record(engine, container.id)
 
 
 def _look_inside(
