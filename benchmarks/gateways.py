@@ -10,7 +10,7 @@ from benchmarks.product import Gateway, Product
 FRESH_TIMES_PLAIN = 1.10
 HEALTHY_S = 0.8
 STOP_EXCESS_S = 1.0
-FRESH_ROUNDS = 5
+FRESH_ROUNDS = 6
 HEALTHY_ROUNDS = 5
 STOP_ROUNDS = 3
 PODS = 3
