@@ -18,7 +18,7 @@ PROPERTY_TIMEOUT_S = 20
 ENGINE_TIMEOUT_S = 60
 NODE_TIMEOUT_S = 600
 
-ENGINE_TEST_FLOOR = 110
+ENGINE_TEST_FLOOR = 200
 """So many tests that need an engine run at least in a whole session that requires one."""
 
 

@@ -174,13 +174,17 @@ class Life:
         return found
 
     def called(self, name: str) -> set[int]:
-        """Process ids by the name that the kernel gives them."""
-        found = set()
+        """Process ids by the name that the kernel gives them.
+
+        A shell's fork bears its name until it has become the program it is for; it is not meant.
+        """
+        parents: dict[int, int] = {}
         for pid, entry in self.processes().items():
             with suppress(OSError):
+                _, _, fields = (entry / "stat").read_text().rpartition(")")
                 if (entry / "comm").read_text() == f"{name}\n":
-                    found.add(pid)
-        return found
+                    parents[pid] = int(fields.split()[1])
+        return {pid for pid, parent in parents.items() if parent not in parents}
 
     def holders(self, path: Path) -> set[int]:
         """Who has this file open."""
