@@ -161,6 +161,9 @@ def _feeding(duplex: Duplex, stdin: bytes) -> Iterator[None]:
     feeder = threading.Thread(target=feed, daemon=True)
     if stdin:
         feeder.start()
-    yield
-    if stdin:
-        feeder.join()
+    try:
+        yield
+    finally:
+        if stdin:
+            duplex.hang_up()
+            feeder.join()

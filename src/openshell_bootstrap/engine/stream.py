@@ -91,6 +91,17 @@ class Duplex:
             else:
                 self.channel.shutdown_write()  # type: ignore[attr-defined]  # paramiko's
 
+    def hang_up(self) -> None:
+        """End both directions, so that a thread which still sends is let go.
+
+        An engine whose command has ended may neither read what is left nor close its side.
+        """
+        with suppress(OSError):
+            if isinstance(self.channel, socket.socket):
+                self.channel.shutdown(socket.SHUT_RDWR)
+            else:
+                self.channel.close()  # type: ignore[attr-defined]  # paramiko's
+
     def close(self) -> None:
         """Give up the connection."""
         self.response.close()

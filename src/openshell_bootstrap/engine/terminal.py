@@ -53,6 +53,7 @@ class Terminal:
             yield
         finally:
             os.close(end)
+            duplex.hang_up()
             feeder.join()
             os.close(over)
 

@@ -1,12 +1,11 @@
 """Ways to an engine that is behind a unix socket, and engines that answer wrongly."""
 
-import socket
 import socketserver
-import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -17,48 +16,28 @@ class _Threaded(socketserver.ThreadingMixIn):
     allow_reuse_address = True
 
 
-class _TcpServer(_Threaded, socketserver.TCPServer):
-    pass
-
-
 class _UnixServer(_Threaded, socketserver.UnixStreamServer):
     pass
 
 
 @contextmanager
-def tcp_door(engine_socket: str, tls: ssl.SSLContext | None = None) -> Iterator[int]:
-    """Serve an engine's socket on a TCP port of the loopback address."""
-
-    class Handler(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            with suppress(OSError):
-                near = tls.wrap_socket(self.request, server_side=True) if tls else self.request
-                with near, socket.socket(socket.AF_UNIX) as far:
-                    far.connect(engine_socket)
-                    back = threading.Thread(target=_pump, args=(far, near), daemon=True)
-                    back.start()
-                    _pump(near, far)
-                    back.join()
-
-    with _TcpServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+def tcp_door(engine_socket: str, certificates: Path | None = None) -> Iterator[int]:
+    """Serve an engine's socket on a TCP port of the loopback address, which this gives."""
+    tls = [certificates] if certificates else []
+    door = subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("tcp_door.py"), engine_socket, *tls],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with door:
+        assert door.stdout is not None
+        yield int(door.stdout.readline())
+        door.kill()
 
 
-def _pump(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
-    with suppress(OSError):
-        if isinstance(target, ssl.SSLSocket):
-            target.unwrap()
-        else:
-            target.shutdown(socket.SHUT_WR)
-
-
-def certificates(folder: Path) -> ssl.SSLContext:
-    """Write ca.pem, cert.pem and key.pem for 127.0.0.1, and make a server that wants them."""
+def make_certificates(folder: Path) -> Path:
+    """Write ca.pem, cert.pem and key.pem for 127.0.0.1."""
     cert, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(
         [
@@ -70,11 +49,7 @@ def certificates(folder: Path) -> ssl.SSLContext:
         capture_output=True,
     )
     (folder / "ca.pem").write_bytes(cert.read_bytes())
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    context.load_verify_locations(cert)
-    context.verify_mode = ssl.CERT_REQUIRED
-    return context
+    return folder
 
 
 Answers = Mapping[str, tuple[int, bytes] | Callable[[], None]]

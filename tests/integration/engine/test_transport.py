@@ -10,7 +10,7 @@ import pytest
 from openshell_bootstrap.engine.docker import DockerEngine
 from openshell_bootstrap.models import ContainerSpec, FileEntry
 from openshell_bootstrap.settings import DockerSettings
-from tests.integration.engine.doors import certificates, tcp_door
+from tests.integration.engine.doors import make_certificates, tcp_door
 
 SLEEPER = ContainerSpec(
     name="",
@@ -42,7 +42,7 @@ def reached(
         return
     if scheme != "unix":
         pytest.skip("the engine under test is not behind a unix socket")
-    tls = certificates(tmp_path) if request.param == "tls" else None
+    tls = make_certificates(tmp_path) if request.param == "tls" else None
     with tcp_door(path, tls) as port:
         settings = DockerSettings(
             host=f"tcp://127.0.0.1:{port}",
