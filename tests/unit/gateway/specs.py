@@ -6,7 +6,10 @@ from typing import Any
 from openshell_bootstrap.gateway.host import HostFacts
 from openshell_bootstrap.gateway.node_container import build_container
 from openshell_bootstrap.gateway.observe import OnVolume, Seen
+from openshell_bootstrap.gateway.plan import plan_start
 from openshell_bootstrap.gateway.record import GatewayRecord
+from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import (
     Attachment,
     Container,
@@ -87,3 +90,18 @@ def standing(**changes: Any) -> Seen:
         "on_volume": OnVolume(record=RECORD, has_password=True, token=b"K10ab::server:secret"),
     }
     return seen_of(**{**there, **changes})
+
+
+OURS = {"openshell.ai/gateway": "t1"}
+OTHER_SPEC = replace(SPEC, k3s_args=("--x",))
+UP = {"running", "paused", "restarting"}
+
+
+def plan(seen, settled=None, *, image_present=True, **asked):
+    settled = settled or Settled(spec=SPEC, base=SPEC)
+    request = StartRequest(name="t1", **asked)
+    return plan_start(request, settled, seen, image_present=image_present)
+
+
+def kinds(plan):
+    return [type(step.action) for step in plan.steps]

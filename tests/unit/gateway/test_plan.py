@@ -19,36 +19,25 @@ from openshell_bootstrap.gateway.plan import (
     Unpause,
     describe_drift,
     lost_network,
-    plan_start,
 )
-from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import Attachment, Network
 from tests.unit.gateway.specs import (
     IMAGE,
     NAMES,
     NETWORK,
+    OTHER_SPEC,
+    OURS,
     RECORD,
     SPEC,
+    UP,
     container_of,
+    kinds,
     other,
+    plan,
     seen_of,
     standing,
 )
-
-OURS = {"openshell.ai/gateway": "t1"}
-OTHER_SPEC = replace(SPEC, k3s_args=("--x",))
-UP = {"running", "paused", "restarting"}
-
-
-def plan(seen, settled=None, *, image_present=True, **asked):
-    settled = settled or Settled(spec=SPEC, base=SPEC)
-    request = StartRequest(name="t1", **asked)
-    return plan_start(request, settled, seen, image_present=image_present)
-
-
-def kinds(plan):
-    return [type(step.action) for step in plan.steps]
 
 
 def test_a_fresh_gateway_is_made_from_nothing():

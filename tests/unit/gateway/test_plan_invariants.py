@@ -21,34 +21,21 @@ from openshell_bootstrap.gateway.plan import (
     StopNode,
     Unpause,
     lost_network,
-    plan_start,
 )
-from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import Attachment, ContainerStatus, Network
 from tests.unit.gateway.specs import (
     NAMES,
+    OTHER_SPEC,
+    OURS,
     RECORD,
     SPEC,
+    UP,
     VOLUME,
     container_of,
+    plan,
     seen_of,
 )
-
-OURS = {"openshell.ai/gateway": "t1"}
-OTHER_SPEC = replace(SPEC, k3s_args=("--x",))
-UP = {"running", "paused", "restarting"}
-
-
-def plan(seen, settled=None, *, image_present=True, **asked):
-    settled = settled or Settled(spec=SPEC, base=SPEC)
-    request = StartRequest(name="t1", **asked)
-    return plan_start(request, settled, seen, image_present=image_present)
-
-
-def kinds(plan):
-    return [type(step.action) for step in plan.steps]
-
 
 NETWORKS = [
     Network(id=number, name=NAMES.network, labels=labels, containers=attached)
