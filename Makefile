@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-stamp
 NODE_IMAGE := openshell/source-node:dev
+# Nodes are the load: more of them at once than processors only makes each of them slow.
+JOBS ?= 2
 SHELL_FILES := $(wildcard deploy/docker/*.sh deploy/docker/lib/*.sh)
 PYTHON_FILES := src tests tools benchmarks
 
@@ -52,7 +54,7 @@ fmt: setup ## Format what can be formatted
 
 .PHONY: unit
 unit: setup ## The unit and command line tiers, and the contract on the fakes
-	$(BIN)/pytest -q -r fE --engine=off tests/unit tests/cli tests/contract
+	$(BIN)/pytest -q -r fE -n $(JOBS) --engine=off tests/unit tests/cli tests/contract
 
 .PHONY: node-image
 node-image: ## Build the node image from package registries alone
@@ -62,7 +64,7 @@ node-image: ## Build the node image from package registries alone
 test: setup ## Everything, on a real engine and a real node
 	tools/engine up
 	tools/node-image
-	$(BIN)/pytest tests
+	$(BIN)/pytest -n $(JOBS) --dist loadfile tests
 
 SOAK_S ?= 600
 SEED ?= 1

@@ -17,11 +17,12 @@ import docker
 import docker.errors
 import pytest
 
+from openshell_bootstrap.engine.connection import resolve
 from openshell_bootstrap.engine.docker import DockerEngine
 from openshell_bootstrap.errors import BootstrapError
 from openshell_bootstrap.names import LABEL_GATEWAY
 from openshell_bootstrap.settings import read_settings
-from tests.plugins.tiers import is_required
+from tests.plugins.tiers import is_required, is_worker
 
 RUN_LABEL = "openshell.ai/test-run"
 TINY_IMAGE = "openshell/test-busybox:dev"
@@ -29,6 +30,8 @@ NODE_IMAGE = "openshell/source-node:dev"
 LOG_LINES = 50
 NAMES = pytest.StashKey[list[str]]()
 CLIENT = pytest.StashKey[docker.DockerClient]()
+ANONYMOUS_BEFORE = pytest.StashKey[set[str]]()
+ANONYMOUS_LEFT = pytest.StashKey[list[str]]()
 
 ANONYMOUS = re.compile(r"[0-9a-f]{64}")
 
@@ -115,16 +118,12 @@ def docker_client(
     """The engine as seen from outside the product. At the end nothing of the run is left."""
     endpoint = engine.connection.endpoint
     client = docker.DockerClient(base_url=endpoint.url, tls=endpoint.tls or False)
-    before = set(_anonymous(client))
     request.config.stash[CLIENT] = client
     yield client
     if not request.config.getoption("--keep"):
         ours = Remains(client, (f"t{run_id}", run_id), {RUN_LABEL: run_id})
         ours.remove()
-        left = ours.names()
-        if is_required(request.config):
-            left += [f"anonymous volume {name}" for name in set(_anonymous(client)) - before]
-        assert not left, "left on the engine by this run"
+        assert not ours.names(), "left on the engine by this run"
     client.close()
 
 
@@ -193,6 +192,29 @@ def node_image(request: pytest.FixtureRequest, engine: DockerEngine) -> str:
     return reference
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Note the nameless volumes that are there already: nothing else tells them apart."""
+    config = session.config
+    if is_required(config) and not is_worker(config):
+        config.stash[ANONYMOUS_BEFORE] = _anonymous()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run that left a nameless volume, once all its processes have tidied up."""
+    before = session.config.stash.get(ANONYMOUS_BEFORE, None)
+    if before is None or session.config.getoption("--keep"):
+        return
+    left = session.config.stash[ANONYMOUS_LEFT] = sorted(_anonymous() - before)
+    if left:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for name in terminalreporter.config.stash.get(ANONYMOUS_LEFT, ()):
+        terminalreporter.write_line(f"nameless volume left on the engine: {name}", red=True)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     """Tell with a failure what the containers of the test were doing."""
@@ -216,9 +238,17 @@ def _missing(config: pytest.Config, reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def _anonymous(client: docker.DockerClient) -> list[str]:
-    volumes = client.volumes.list(filters={"dangling": True})
-    return [one.name for one in volumes if ANONYMOUS.fullmatch(one.name)]
+def _anonymous() -> set[str]:
+    """Nameless volumes that no container uses; none where no engine answers."""
+    try:
+        endpoint = resolve(read_settings().docker)
+        with contextlib.closing(
+            docker.DockerClient(base_url=endpoint.url, tls=endpoint.tls or False)
+        ) as client:
+            volumes = client.volumes.list(filters={"dangling": True})
+    except (BootstrapError, docker.errors.DockerException, OSError):
+        return set()
+    return {one.name for one in volumes if ANONYMOUS.fullmatch(one.name)}
 
 
 def _busybox(config: pytest.Config) -> Path:

@@ -30,9 +30,9 @@ class EngineTests:
         self.ran = 0
 
     @pytest.hookimpl
-    def pytest_runtest_call(self, item: pytest.Item) -> None:
-        """Called only where setup went well: a test that is skipped there did not run."""
-        if item.get_closest_marker("engine"):
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Told of every test, in whichever process it ran; one that was skipped did not run."""
+        if report.when == "call" and "engine" in report.keywords and not report.skipped:
             self.ran += 1
 
     @pytest.hookimpl
@@ -79,7 +79,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(EngineTests(config), "engine-tests")
+    if not is_worker(config):
+        config.pluginmanager.register(EngineTests(config), "engine-tests")
     hypothesis.settings.register_profile("suite", deadline=None)
     hypothesis.settings.load_profile("suite")
 
@@ -100,6 +101,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def is_hermetic(path: Path) -> bool:
     """Whether a test file belongs to a tier that touches nothing outside."""
     return any(path.is_relative_to(TESTS / tier) for tier in HERMETIC)
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process runs a part of the tests for another one (``-n``)."""
+    return hasattr(config, "workerinput")
 
 
 def is_required(config: pytest.Config) -> bool:
