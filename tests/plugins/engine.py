@@ -8,7 +8,7 @@ import secrets
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -81,9 +81,9 @@ class Remains:
         """One that goes away during the list is none; the library's own list would raise."""
         for one in self.client.containers.list(all=True, sparse=True):
             with contextlib.suppress(docker.errors.NotFound):
-                yield self.client.containers.get(one.id)
+                yield self.client.containers.get(str(one.id))
 
-    def _is_ours(self, name: str, labels: dict[str, str] | None) -> bool:
+    def _is_ours(self, name: str | None, labels: dict[str, str] | None) -> bool:
         labels = labels or {}
         if any(labels.get(key) == value for key, value in self.labels.items()):
             return True
@@ -216,7 +216,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Tell with a failure what the containers of the test were doing."""
     report = yield
     words = [word for node in item.listchain() for word in node.stash.get(NAMES, [])]

@@ -2,6 +2,7 @@
 
 from openshell_bootstrap.cluster.nodes import Pod
 from openshell_bootstrap.events import Event
+from openshell_bootstrap.gateway.results import CleanedNodes
 from openshell_bootstrap.gateway.stale_nodes import clean_stale_nodes
 from openshell_bootstrap.gateway.stale_plan import Identity
 from tests.fakes import kube_objects as objects
@@ -36,7 +37,9 @@ def make_adopted(clock: FakeClock, volumes: int = 3) -> FakeKube:
     return kube
 
 
-def clean(kube: FakeKube, kept: list[Pod] | None = None, seen: list[Event] | None = None):
+def clean(
+    kube: FakeKube, kept: list[Pod] | None = None, seen: list[Event] | None = None
+) -> CleanedNodes:
     return clean_stale_nodes(
         kube,
         IDENTITY,
@@ -49,4 +52,4 @@ def pinned_to(kube: FakeKube, name: str) -> list[str]:
     affinity = kube.get("PersistentVolume", name)["spec"]["nodeAffinity"]
     (term,) = affinity["required"]["nodeSelectorTerms"]
     (requirement,) = term["matchExpressions"]
-    return requirement["values"]
+    return list(requirement["values"])
