@@ -218,6 +218,11 @@ class EngineInfo:
         is_local: Its paths and ports are those of this host.
         data_root: Its folder, on its own host.
         prunes_named_volumes: ``docker system prune --volumes`` takes named volumes (API < 1.42).
+        os_type: What its containers run on, ``linux`` or ``windows``.
+        kernel: Its host's kernel release; empty where it does not say.
+        missing_controllers: cgroup controllers that a kubelet wants and it cannot use.
+        has_proxy: It pulls images through a proxy.
+        clock_offset_s: How far its clock is ahead of this host's, in seconds; None if untold.
     """
 
     id: str
@@ -233,6 +238,11 @@ class EngineInfo:
     memory_bytes: int
     cpus: int
     prunes_named_volumes: bool = False
+    os_type: str = "linux"
+    kernel: str = ""
+    missing_controllers: tuple[str, ...] = ()
+    has_proxy: bool = False
+    clock_offset_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,5 +1,6 @@
 """The engine's protocols over the Docker library."""
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,12 +56,15 @@ class DockerEngine:
     @cached_property
     def _info(self) -> EngineInfo:
         connection = self.connection
+        version = connection.version  # another call, and the next one is measured
         with connection.doing("describe itself"):
+            asked_at = time.time()
             answer = convert(connection.api.info(), InfoAnswer)
+            answered_at = time.time()
         return EngineInfo(
             id=answer.id,
-            version=connection.version.version,
-            api_version=connection.version.api_version,
+            version=version.version,
+            api_version=version.api_version,
             architecture=answer.architecture,
             endpoint=connection.endpoint.url,
             endpoint_source=connection.endpoint.source,
@@ -71,6 +75,11 @@ class DockerEngine:
             memory_bytes=answer.mem_total,
             cpus=answer.ncpu,
             prunes_named_volumes=connection.is_older_than(KEEPS_NAMED_VOLUMES_API),
+            os_type=answer.os_type,
+            kernel=answer.kernel_version,
+            missing_controllers=translate.missing_controllers(answer),
+            has_proxy=bool(answer.http_proxy or answer.https_proxy),
+            clock_offset_s=translate.clock_offset(answer, asked_at, answered_at),
         )
 
     def close(self) -> None:

@@ -1,6 +1,7 @@
 """Between the product's models and the engine's JSON. Pure."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, cast, get_args
 
 from openshell_bootstrap.engine.wire import (
@@ -227,6 +228,32 @@ def volume(answer: VolumeAnswer) -> Volume:
 def is_rootless(answer: InfoAnswer) -> bool:
     """Whether the engine runs without root's rights on its host."""
     return any("rootless" in option for option in answer.security_options or [])
+
+
+def missing_controllers(answer: InfoAnswer) -> tuple[str, ...]:
+    """The cgroup controllers that a kubelet wants and this engine cannot use."""
+    usable = {
+        "cpu": answer.cpu_cfs_quota,
+        "cpuset": answer.cpu_set,
+        "memory": answer.memory_limit,
+        "pids": answer.pids_limit,
+    }
+    return tuple(name for name, is_usable in usable.items() if not is_usable)
+
+
+def clock_offset(answer: InfoAnswer, asked_at: float, answered_at: float) -> float | None:
+    """Seconds by which the engine's clock is ahead of this host's; None where it tells no time.
+
+    Args:
+        answer: Tells the engine's time at some moment between the two others.
+        asked_at: This host's clock before the call, in epoch seconds.
+        answered_at: And after it.
+    """
+    try:
+        theirs = datetime.fromisoformat(answer.system_time).timestamp()
+    except ValueError:
+        return None
+    return theirs - min(max(theirs, asked_at), answered_at)
 
 
 def label_filters(labels: Mapping[str, str] | None) -> dict[str, list[str]]:

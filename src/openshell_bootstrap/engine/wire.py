@@ -42,6 +42,15 @@ class InfoAnswer(_Answer):
     ncpu: int = msgspec.field(name="NCPU")
     cgroup_version: str = "1"
     security_options: list[str] | None = None
+    os_type: str = msgspec.field(name="OSType", default="linux")
+    kernel_version: str = ""
+    system_time: str = ""
+    memory_limit: bool = True
+    cpu_cfs_quota: bool = True
+    cpu_set: bool = msgspec.field(name="CPUSet", default=True)
+    pids_limit: bool = True
+    http_proxy: str = ""
+    https_proxy: str = ""
 
 
 class BindingAnswer(_Answer):

@@ -5,17 +5,28 @@ Pure but for one question: whether a port of this host can be bound.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from openshell_bootstrap.errors import (
     BootstrapError,
     ConfigError,
-    EngineError,
     GatewayStateError,
     PortConflictError,
     PullError,
 )
 from openshell_bootstrap.events import Notice, Reporter
+from openshell_bootstrap.gateway.checks import (
+    Finding,
+    cgroup_finding,
+    clock_finding,
+    disk_finding,
+    engine_finding,
+    fine,
+    inotify_findings,
+    memory_finding,
+    unknown,
+)
 from openshell_bootstrap.gateway.host import Host
 from openshell_bootstrap.gateway.node_container import parse_volume
 from openshell_bootstrap.gateway.observe import Seen
@@ -28,17 +39,6 @@ from openshell_bootstrap.gateway.plan import (
 from openshell_bootstrap.gateway.ports import container_holding, overlap
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import GatewaySpec, PublishedPort
-
-MIN_INOTIFY_INSTANCES = 64
-"""A kubelet, containerd and the pods' own watchers need about this many to come up at all."""
-GOOD_INOTIFY_INSTANCES = 512
-
-MIN_INOTIFY_WATCHES = 8192
-
-MIN_FREE_NEW = 2 * 1024**3
-"""A new node unpacks its own images and starts its datastore: about 1 GiB, and room to work."""
-MIN_FREE_AGAIN = 256 * 1024**2
-"""An existing datastore must be able to write when it starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +58,36 @@ def check(checks: Checks, *, host: Host, report: Reporter) -> None:
     Raises:
         BootstrapError: The first problem's class; every problem is in its details.
     """
-    seen, spec, plan = checks.seen, checks.spec, checks.plan
-    problems = [
-        *_engine_problems(seen),
-        *_volume_problems(seen),
-        *_network_problems(seen, plan),
-    ]
-    if plan.recreates and not checks.image_present and checks.request.pull == "never":
-        problems.append(image_absent(spec.image, "pulling is off (`--pull never`)"))
-    if any(isinstance(step.action, CreateNode | StartNode) for step in plan.steps):
-        problems += _mount_problems(spec, is_local=seen.engine.is_local)
-        problems += _inotify_problems(seen, report)
-        problems += _disk_problems(seen)
-        problems += _port_problems(spec, seen, host)
-    _raise(problems)
+    found = [engine_finding(checks.seen.engine), *standing_findings(checks)]
+    if any(isinstance(step.action, CreateNode | StartNode) for step in checks.plan.steps):
+        found += host_findings(checks, host)
+    for finding in found:
+        if finding.severity == "warning":
+            report(Notice(". ".join([finding.brief, *finding.remedies])))
+    _raise([finding.as_error() for finding in found if finding.severity == "problem"])
+
+
+def standing_findings(checks: Checks) -> Iterator[Finding]:
+    """What stands in the way among the engine's volumes, networks and images."""
+    yield from _volume_findings(checks.seen)
+    yield from _network_findings(checks.seen, checks.plan)
+    yield _image_finding(checks)
+
+
+def host_findings(checks: Checks, host: Host) -> Iterator[Finding]:
+    """What a node needs of the engine's host when it starts."""
+    seen, spec = checks.seen, checks.spec
+    return chain(
+        _mount_findings(spec, is_local=seen.engine.is_local),
+        inotify_findings(seen.host),
+        [
+            cgroup_finding(seen.engine),
+            disk_finding(seen.engine, seen.host, is_new=seen.volume is None),
+            memory_finding(seen.engine, seen.host),
+            clock_finding(seen.engine),
+        ],
+        _port_findings(spec, seen, host),
+    )
 
 
 def image_absent(image: str, details: str) -> PullError:
@@ -102,112 +118,103 @@ def _raise(problems: list[BootstrapError]) -> None:
     raise first
 
 
-def _engine_problems(seen: Seen) -> Iterator[BootstrapError]:
-    if seen.engine.is_rootless:
-        yield EngineError(
-            "The Docker engine runs rootless, and a node needs a privileged container",
-            details=f"endpoint {seen.engine.endpoint} ({seen.engine.endpoint_source})",
-            remedies=["Use the system's own engine: `docker context use default`."],
+def _image_finding(checks: Checks) -> Finding:
+    image = checks.spec.image
+    if checks.image_present or not checks.plan.recreates:
+        return fine("image", f"The node image {image} is present")
+    if checks.request.pull == "never":
+        return Finding.of_error("image", image_absent(image, "pulling is off (`--pull never`)"))
+    return unknown("image", f"The node image {image} is absent: a start pulls it, not tried yet")
+
+
+def _volume_findings(seen: Seen) -> Iterator[Finding]:
+    users = [user for user in seen.volume_users if user.is_up]
+    for user in users:
+        yield Finding(
+            check="volume",
+            severity="problem",
+            brief=f"The container {user.name} uses the volume {seen.names.volume}",
+            details=f"container {user.id[:12]}, image {user.image}, {user.status}; two nodes "
+            "on one volume would destroy its datastore",
+            remedies=(f"Stop it first: `docker stop {user.name}`.",),
+            kind=GatewayStateError,
         )
+    if not users:
+        there = "nobody else uses it" if seen.volume else "it is not there yet"
+        yield fine("volume", f"The volume {seen.names.volume}: {there}")
 
 
-def _inotify_problems(seen: Seen, report: Reporter) -> Iterator[BootstrapError]:
-    instances, watches = seen.host.inotify_instances, seen.host.inotify_watches
-    if instances is not None and instances < MIN_INOTIFY_INSTANCES:
-        yield _inotify("max_user_instances", instances, GOOD_INOTIFY_INSTANCES)
-    elif instances is not None and instances < GOOD_INOTIFY_INSTANCES:
-        report(
-            Notice(
-                f"fs.inotify.max_user_instances is {instances}: with several gateways raise it to "
-                f"{GOOD_INOTIFY_INSTANCES}."
-            )
-        )
-    if watches is not None and watches < MIN_INOTIFY_WATCHES:
-        yield _inotify("max_user_watches", watches, 524288)
-
-
-def _inotify(name: str, found: int, good: int) -> EngineError:
-    return EngineError(
-        f"The kernel's limit fs.inotify.{name} is too low for a node",
-        details=f"fs.inotify.{name} = {found}",
-        remedies=[f"`sysctl -w fs.inotify.{name}={good}` as root."],
-    )
-
-
-def _volume_problems(seen: Seen) -> Iterator[BootstrapError]:
-    for user in seen.volume_users:
-        if user.is_up:
-            yield GatewayStateError(
-                f"The container {user.name} uses the volume {seen.names.volume}",
-                details=f"container {user.id[:12]}, image {user.image}, {user.status}; two nodes "
-                "on one volume would destroy its datastore",
-                remedies=[f"Stop it first: `docker stop {user.name}`."],
-            )
-
-
-def _network_problems(seen: Seen, plan: StartPlan) -> Iterator[BootstrapError]:
+def _network_findings(seen: Seen, plan: StartPlan) -> Iterator[Finding]:
     """A container is made by its network's name, so that there must be one of that name alone."""
     going = {
         step.action.network_id for step in plan.steps if isinstance(step.action, RemoveTwinNetwork)
     }
     staying = [network.id for network in seen.networks if network.id not in going]
     if plan.recreates and len(staying) > 1:
-        yield EngineError(
-            f"There are {len(staying)} networks called {seen.names.network}",
+        yield Finding(
+            check="network",
+            severity="problem",
+            brief=f"There are {len(staying)} networks called {seen.names.network}",
             details=", ".join(network_id[:12] for network_id in staying),
-            remedies=["Remove those that are not the gateway's: `docker network rm ID`."],
+            remedies=("Remove those that are not the gateway's: `docker network rm ID`.",),
         )
+    else:
+        yield fine("network", f"The network {seen.names.network}: {len(staying)} of that name")
 
 
-def _mount_problems(spec: GatewaySpec, *, is_local: bool) -> Iterator[BootstrapError]:
+def _mount_findings(spec: GatewaySpec, *, is_local: bool) -> Iterator[Finding]:
     targets: set[str] = set()
     for text in spec.volumes:
         try:
             mount = parse_volume(text)
         except ConfigError as error:
-            yield error
+            yield Finding.of_error("mounts", error)
             continue
         if mount.target in targets:
-            yield ConfigError(
+            yield _mount_problem(
                 f"Two volumes are to be mounted at {mount.target}",
-                remedies=["Give every `-v` another place in the node."],
+                "Give every `-v` another place in the node.",
             )
         targets.add(mount.target)
         if is_local and mount.kind == "bind" and not Path(mount.source).exists():
-            yield ConfigError(
+            yield _mount_problem(
                 f"The host has no {mount.source}, which is to be mounted at {mount.target}",
-                remedies=["Make it first, or correct the path given with `-v`."],
+                "Make it first, or correct the path given with `-v`.",
             )
 
 
-def _disk_problems(seen: Seen) -> Iterator[BootstrapError]:
-    free = seen.host.free_bytes
-    needed = MIN_FREE_AGAIN if seen.volume is not None else MIN_FREE_NEW
-    if free is not None and free < needed:
-        yield EngineError(
-            f"Not enough disk space below {seen.engine.data_root}",
-            details=f"{free // 1024**2} MiB are free, {needed // 1024**2} MiB are needed",
-            remedies=["`docker system df` shows what the engine holds; free some of it."],
-        )
+def _mount_problem(brief: str, remedy: str) -> Finding:
+    return Finding(
+        check="mounts", severity="problem", brief=brief, remedies=(remedy,), kind=ConfigError
+    )
 
 
-def _port_problems(spec: GatewaySpec, seen: Seen, host: Host) -> Iterator[BootstrapError]:
+def _port_findings(spec: GatewaySpec, seen: Seen, host: Host) -> Iterator[Finding]:
     wanted = (spec.api_port, *spec.ports)
     own = seen.container.ports if seen.container is not None and seen.container.is_up else ()
     for index, port in enumerate(wanted):
+        name = f"The host port {port.address}:{port.host_port}"
         if any(overlap(port, other) for other in wanted[:index]):
-            yield ConfigError(
-                f"The host port {port.address}:{port.host_port} is asked for twice",
-                remedies=["Give every published port another port of the host."],
+            yield _port_problem(
+                f"{name} is asked for twice",
+                "Give every published port another port of the host.",
+                ConfigError,
             )
-        elif not any(overlap(port, ours) for ours in own) and (why := _hindrance(port, seen, host)):
-            yield PortConflictError(
-                f"The host port {port.address}:{port.host_port} cannot be had: {why}",
-                remedies=[
-                    "Free it, or give the gateway another one "
-                    "(`--api-port` for the API, `-p` for further ports)."
-                ],
+        elif any(overlap(port, ours) for ours in own):
+            yield fine("port", f"{name} is the gateway's own")
+        elif why := _hindrance(port, seen, host):
+            yield _port_problem(
+                f"{name} cannot be had: {why}",
+                "Free it, or give the gateway another one "
+                "(`--api-port` for the API, `-p` for further ports).",
+                PortConflictError,
             )
+        else:
+            yield fine("port", f"{name} is free")
+
+
+def _port_problem(brief: str, remedy: str, kind: type[BootstrapError]) -> Finding:
+    return Finding(check="port", severity="problem", brief=brief, remedies=(remedy,), kind=kind)
 
 
 def _hindrance(port: PublishedPort, seen: Seen, host: Host) -> str | None:

@@ -6,15 +6,10 @@ import pytest
 
 from openshell_bootstrap.errors import BootstrapError, EngineError, PullError
 from openshell_bootstrap.events import Event, Notice
+from openshell_bootstrap.gateway.checks import MIN_FREE_AGAIN, MIN_FREE_NEW
 from openshell_bootstrap.gateway.host import HostFacts
 from openshell_bootstrap.gateway.plan import StartPlan, plan_start
-from openshell_bootstrap.gateway.preflight import (
-    MIN_FREE_AGAIN,
-    MIN_FREE_NEW,
-    Checks,
-    check,
-    image_absent,
-)
+from openshell_bootstrap.gateway.preflight import Checks, check, image_absent
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import Mount, Network, PublishedPort
