@@ -187,27 +187,41 @@ def check_restart(request: StartRequest, means: Means) -> None:
         _decide(request, replace(means, report=silent), seen, stopped)
 
 
+def examine(request: StartRequest, means: Means) -> preflight.Checks:
+    """What a start would be checked for, by a caller that holds the gateway's lock.
+
+    Raises:
+        BootstrapError: There is no telling, because ``start`` would refuse before.
+    """
+    seen = _observe(request, means, may_pull=False)
+    return _settle_and_plan(request, means, seen)[1]
+
+
 def _decide(request: StartRequest, means: Means, seen: Seen, planned: Seen) -> Prepared:
     """Settle and plan on ``planned``, and check against what is there now."""
-    engine, host = means.engine, means.host
+    settled, checks = _settle_and_plan(request, means, planned)
+    checks = replace(checks, seen=seen)
+    preflight.check(checks, host=means.host, report=means.report)
+    creates = any(isinstance(one.action, CreateNode) for one in checks.plan.steps)
+    if checks.image_present and creates:
+        check_no_downgrade(means.engine, settled, seen)
+    return Prepared(seen=seen, settled=settled, plan=checks.plan)
 
+
+def _settle_and_plan(
+    request: StartRequest, means: Means, seen: Seen
+) -> tuple[Settled, preflight.Checks]:
     def choose_port() -> PublishedPort:
         candidates = api_port_candidates(request.name, seen.host.ephemeral_ports)
-        local = seen.engine.is_local
-        return choose_api_port(
-            candidates, seen.others, host.port_holder if local else lambda _port: None
-        )
+        holder = means.host.port_holder if seen.engine.is_local else lambda _port: None
+        return choose_api_port(candidates, seen.others, holder)
 
-    settled = settle(request, planned, default_image=DEFAULT_NODE_IMAGE, choose_port=choose_port)
-    present = engine.images.find(settled.spec.image) is not None
-    plan = plan_steps(request, settled, planned, image_present=present)
-    checks = preflight.Checks(
+    settled = settle(request, seen, default_image=DEFAULT_NODE_IMAGE, choose_port=choose_port)
+    present = means.engine.images.find(settled.spec.image) is not None
+    plan = plan_steps(request, settled, seen, image_present=present)
+    return settled, preflight.Checks(
         request=request, spec=settled.spec, seen=seen, plan=plan, image_present=present
     )
-    preflight.check(checks, host=host, report=means.report)
-    if present and any(isinstance(one.action, CreateNode) for one in plan.steps):
-        check_no_downgrade(engine, settled, seen)
-    return Prepared(seen=seen, settled=settled, plan=plan)
 
 
 def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
