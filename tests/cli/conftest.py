@@ -13,5 +13,6 @@ def cli(tmp_path: Path) -> Cli:
     """The command line over operations that only note how they were called."""
     wiring = Noted(tmp=tmp_path)
     wiring.settings = Settings(gateway=None, node_image=None, is_ci=False, proxies={})
-    wiring.store = Store(tmp_path / "config", LockFolders(tmp_path / "l", tmp_path / "u"))
+    locks = LockFolders(tmp_path / "l", tmp_path / "u")
+    wiring.store = Store(tmp_path / "config", locks, state=tmp_path / "state")
     return Cli(wiring)

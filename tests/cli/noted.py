@@ -154,6 +154,10 @@ class Noted(Wiring):
         changed = results.KubeconfigChanged(path="/k", context=f"openshell-{name}", changed=False)
         return self._answer("remove", name, default=changed)
 
+    def bundle(self, name, file):
+        saved = results.DiagnosticsSaved(name=name, path=str(file or "/d/x-bundle.tar.gz"))
+        return self._answer("bundle", name, file, default=saved)
+
     def versions(self, name):
         versions = results.Versions(client="0.1.0", gateway=name or "", k3s="v1" if name else "")
         return self._answer("versions", name, default=versions)

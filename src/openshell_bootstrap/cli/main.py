@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from openshell_bootstrap import __version__
-from openshell_bootstrap.cli import gateway, gateway_read, kubeconfig, options
+from openshell_bootstrap.cli import doctor, gateway, gateway_read, kubeconfig, options
 from openshell_bootstrap.cli.context import emit, wiring_of
 from openshell_bootstrap.cli.invocation import Output, read_invocation
 
@@ -62,6 +62,7 @@ app = typer.Typer(
 gateway_read.add_to(gateway.app)
 gateway.app.add_typer(kubeconfig.app)
 app.add_typer(gateway.app)
+app.add_typer(doctor.app)
 
 
 def _version(*, wanted: bool) -> None:

@@ -7,6 +7,7 @@ from functools import singledispatch
 from openshell_bootstrap.gateway.results import (
     CleanedNodes,
     Destroyed,
+    DiagnosticsSaved,
     GatewayRow,
     Info,
     Kubeconfig,
@@ -222,6 +223,13 @@ def _(result: Versions) -> str:
     lines = [f"openshell {result.client}"]
     if result.gateway:
         lines.append(f"gateway {result.gateway}: k3s {result.k3s or 'unknown'}")
+    return "\n".join(lines)
+
+
+@table_of.register
+def _(result: DiagnosticsSaved) -> str:
+    lines = [f"What can be seen of the gateway {result.name} is in {result.path}"]
+    lines += [f"  not read  {what}" for what in result.unread]
     return "\n".join(lines)
 
 

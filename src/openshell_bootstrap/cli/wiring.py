@@ -182,6 +182,12 @@ class Wiring:
 
         return remove_kubeconfig(name, self._user_kubeconfig)
 
+    def bundle(self, name: str, file: Path | None) -> "results.DiagnosticsSaved":
+        """Save what can be seen of a gateway."""
+        from openshell_bootstrap.gateway.diagnostics import bundle
+
+        return bundle(name, engine=self.engine, store=self.store, file=file)
+
     def versions(self, name: str | None) -> "results.Versions":
         """Tell this command's version and that of a gateway's k3s."""
         if name is None:

@@ -244,3 +244,47 @@ class Versions:
     client: str
     gateway: str = ""
     k3s: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnosticsSaved:
+    """What could be seen of a gateway, in one file.
+
+    Attributes:
+        path: The file, a tar.gz.
+        unread: What could not be read, with the cause of each.
+    """
+
+    name: str
+    path: str
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedMatter:
+    """What one check of ``doctor check`` found.
+
+    Attributes:
+        check: Names the matter: ``disk``.
+        severity: ``problem``, ``warning``, ``fine``, or ``unknown`` where nobody could say.
+        brief: One sentence.
+        details: The evidence.
+        remedies: What to do, one step each.
+        exit_code: Of the error that a problem is; 0 for all else.
+    """
+
+    check: str
+    severity: Literal["problem", "warning", "fine", "unknown"]
+    brief: str
+    details: str = ""
+    remedies: tuple[str, ...] = ()
+    exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What ``doctor check`` found, worst first; ``exit_code`` is the first problem's, or 0."""
+
+    name: str
+    checks: tuple[CheckedMatter, ...]
+    exit_code: int = 0

@@ -1,10 +1,11 @@
 """What the host keeps, by noun."""
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from openshell_bootstrap.store.active import ActiveGateway
+from openshell_bootstrap.store.diagnostics import Diagnostics
 from openshell_bootstrap.store.kubeconfigs import Kubeconfigs
 from openshell_bootstrap.store.lock import Held, LockFolders, hold, lock_name
 from openshell_bootstrap.store.metadata import Records
@@ -12,6 +13,7 @@ from openshell_bootstrap.store.paths import (
     SHARED_LOCKS,
     ConfigPaths,
     config_folder,
+    state_folder,
     user_locks_folder,
 )
 from openshell_bootstrap.store.saved_pods import SavedPods
@@ -25,11 +27,13 @@ class Store:
         config: ``$XDG_CONFIG_HOME/openshell``.
         locks: Where locks go.
         command: What this process does, for whoever finds a lock taken.
+        state: ``$XDG_STATE_HOME/openshell``.
     """
 
     config: Path
     locks: LockFolders
     command: str = "openshell"
+    state: Path = field(kw_only=True)
 
     @property
     def records(self) -> Records:
@@ -51,6 +55,11 @@ class Store:
         """Pods that a clean-up had to delete for good."""
         return SavedPods(ConfigPaths(self.config))
 
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """What was seen when something failed."""
+        return Diagnostics(self.state / "diagnostics")
+
     def lock(self, engine_id: str, name: str) -> AbstractContextManager[Held]:
         """Hold the one lock of a gateway: not twice in one process either.
 
@@ -62,4 +71,5 @@ class Store:
 
 def open_store(command: str) -> Store:
     """The store of this user on this host."""
-    return Store(config_folder(), LockFolders(SHARED_LOCKS, user_locks_folder()), command)
+    locks = LockFolders(SHARED_LOCKS, user_locks_folder())
+    return Store(config_folder(), locks, command, state=state_folder())

@@ -50,6 +50,11 @@ def config_folder() -> Path:
     return Path(Unix("openshell").user_config_dir)
 
 
+def state_folder() -> Path:
+    """``$XDG_STATE_HOME/openshell``, on every system."""
+    return Path(Unix("openshell").user_state_dir)
+
+
 def user_locks_folder() -> Path:
     """Where locks go that only this user sees: below ``$XDG_RUNTIME_DIR``.
 

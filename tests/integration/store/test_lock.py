@@ -19,7 +19,7 @@ from pathlib import Path
 from openshell_bootstrap.store.host import Store
 from openshell_bootstrap.store.lock import LockFolders
 shared, user = map(Path, sys.argv[1:3])
-store = Store(user, LockFolders(shared, user), "openshell gateway destroy")
+store = Store(user, LockFolders(shared, user), "openshell gateway destroy", state=user)
 with store.lock("engine", "t1"):
     print("held", flush=True)
     sys.stdin.read()
@@ -31,7 +31,7 @@ print("released", flush=True)
 def store(tmp_path: Path) -> Store:
     folders = LockFolders(shared=tmp_path / "run" / "openshell", user=tmp_path / "user" / "locks")
     folders.shared.parent.mkdir()
-    return Store(tmp_path / "config" / "openshell", folders, "openshell gateway start")
+    return Store(tmp_path / "config" / "openshell", folders, "openshell gateway start", state=tmp_path)
 
 
 @pytest.fixture
@@ -223,6 +223,6 @@ def test_what_a_stranger_wrote_into_the_file_reaches_no_terminal(store, holder):
 def test_no_folder_at_all_is_an_error(tmp_path):
     blocker = tmp_path / "file"
     blocker.write_text("")
-    store = Store(tmp_path, LockFolders(blocker / "a", blocker / "b"))
+    store = Store(tmp_path, LockFolders(blocker / "a", blocker / "b"), state=tmp_path)
     with pytest.raises(ConfigError, match="No lock can be kept"), store.lock("engine", "t1"):
         pass

@@ -113,7 +113,12 @@ class World:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     folders = LockFolders(shared=tmp_path / "locks", user=tmp_path / "user" / "locks")
-    return Store(tmp_path / "config" / "openshell", folders, "openshell gateway start")
+    return Store(
+        tmp_path / "config" / "openshell",
+        folders,
+        "openshell gateway start",
+        state=tmp_path / "state" / "openshell",
+    )
 
 
 @pytest.fixture

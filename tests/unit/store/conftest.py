@@ -10,4 +10,9 @@ from openshell_bootstrap.store.lock import LockFolders
 def store(tmp_path: Path) -> Store:
     folders = LockFolders(shared=tmp_path / "run" / "openshell", user=tmp_path / "user" / "locks")
     folders.shared.parent.mkdir()
-    return Store(tmp_path / "config" / "openshell", folders, "openshell gateway start")
+    return Store(
+        tmp_path / "config" / "openshell",
+        folders,
+        "openshell gateway start",
+        state=tmp_path / "state" / "openshell",
+    )

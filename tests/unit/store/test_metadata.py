@@ -201,7 +201,7 @@ JSON = st.recursive(
 @given(unknown=st.dictionaries(st.text("abxyz", min_size=2, max_size=6), JSON, max_size=4))
 def test_any_unknown_field_survives(tmp_path_factory, unknown):
     base = tmp_path_factory.mktemp("store")
-    store = Store(base, LockFolders(base, base))
+    store = Store(base, LockFolders(base, base), state=base)
     known = {"name": "t1", "gateway_endpoint": "x", "is_remote": False, "gateway_port": 1}
     path = put(store, json.dumps({**unknown, **known}).encode())
     store.records.write(RECORD)
