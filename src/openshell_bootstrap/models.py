@@ -89,11 +89,21 @@ class Mount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HealthProbe:
+    """One run of a container's health check. ``started_at`` is RFC 3339."""
+
+    started_at: str
+    exit_code: int
+    output: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """What the container's health check said last."""
+    """What the container's health check said last; ``probes`` are the runs that are remembered."""
 
     status: Literal["starting", "healthy", "unhealthy", "none"]
     output: str = ""
+    probes: tuple[HealthProbe, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +122,8 @@ class Container:
     Attributes:
         exit_code: Of the last end; 0 while it never ended.
         started_at: RFC 3339, empty if it never started.
+        finished_at: RFC 3339, of the last end; empty if it never ended.
+        oom_killed: The kernel killed it, or something in it, for want of memory.
         restart_count: Restarts by the engine's restart policy since the last explicit start.
     """
 
@@ -130,6 +142,8 @@ class Container:
     health: Health = field(default_factory=lambda: Health(status="none"))
     exit_code: int = 0
     started_at: str = ""
+    finished_at: str = ""
+    oom_killed: bool = False
     restart_count: int = 0
     error: str = ""
 

@@ -22,6 +22,7 @@ from openshell_bootstrap.models import (
     ContainerSpec,
     ContainerStatus,
     Health,
+    HealthProbe,
     Image,
     Mount,
     Network,
@@ -118,6 +119,8 @@ def container(answer: ContainerAnswer) -> Container:
         health=_health(state.health),
         exit_code=state.exit_code,
         started_at="" if state.started_at == _NEVER else state.started_at,
+        finished_at="" if state.finished_at == _NEVER else state.finished_at,
+        oom_killed=state.oom_killed,
         restart_count=answer.restart_count,
         error=state.error,
     )
@@ -183,12 +186,16 @@ def _attachments(settings: NetworkSettingsAnswer) -> tuple[Attachment, ...]:
 def _health(answer: HealthAnswer | None) -> Health:
     if answer is None:
         return Health(status="none")
-    output = answer.log[-1].output.strip() if answer.log else ""
+    probes = tuple(
+        HealthProbe(started_at=one.start, exit_code=one.exit_code, output=one.output.strip())
+        for one in answer.log or ()
+    )
+    output = probes[-1].output if probes else ""
     match answer.status:
         case "starting" | "healthy" | "unhealthy":
-            return Health(status=answer.status, output=output)
+            return Health(status=answer.status, output=output, probes=probes)
         case _:
-            return Health(status="none", output=output)
+            return Health(status="none", output=output, probes=probes)
 
 
 def image(answer: ImageAnswer) -> Image:

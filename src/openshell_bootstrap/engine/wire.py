@@ -66,6 +66,8 @@ Bindings = dict[str, list[BindingAnswer] | None] | None
 class HealthProbeAnswer(_Answer):
     """One run of a health check."""
 
+    start: str = ""
+    exit_code: int = 0
     output: str = ""
 
 
@@ -82,6 +84,8 @@ class StateAnswer(_Answer):
     status: str
     exit_code: int
     started_at: str
+    finished_at: str = ""
+    oom_killed: bool = msgspec.field(name="OOMKilled", default=False)
     error: str = ""
     health: HealthAnswer | None = None
 

@@ -21,6 +21,7 @@ from openshell_bootstrap.models import (
     Container,
     ContainerSpec,
     Health,
+    HealthProbe,
     Mount,
     PublishedPort,
 )
@@ -160,8 +161,13 @@ def test_a_running_container(recorded: Callable[[str], Any]) -> None:
     (web,) = [port for port in seen.ports if port.container_port == 80]
     assert web.address == "0.0.0.0"
     assert web.host_port > 0
-    assert seen.health == Health(status="healthy", output="well")
+    assert (seen.health.status, seen.health.output) == ("healthy", "well")
+    (probe,) = seen.health.probes
+    assert probe == HealthProbe(
+        started_at="2026-11-30T22:30:23.266123595Z", exit_code=0, output="well"
+    )
     assert seen.has_started
+    assert (seen.finished_at, seen.oom_killed) == ("", False)
     assert seen.restart_count == 0
 
 
@@ -186,6 +192,7 @@ def test_a_stopped_container_keeps_the_id_of_a_network_that_is_gone(
     before = container_of(recorded("container-running"))
 
     assert (seen.status, seen.exit_code, seen.is_up) == ("exited", 0, False)
+    assert seen.finished_at == "2026-11-30T22:30:23.560720038Z"
     assert [one.network_id for one in seen.attachments] == [
         one.network_id for one in before.attachments
     ]
@@ -218,7 +225,14 @@ def test_an_unknown_status_cannot_be_used(recorded: Callable[[str], Any]) -> Non
         ({"Status": "none", "Log": []}, Health(status="none")),
         (
             {"Status": "unhealthy", "Log": [{"Output": "old"}, {"Output": " no route\n"}]},
-            Health(status="unhealthy", output="no route"),
+            Health(
+                status="unhealthy",
+                output="no route",
+                probes=(
+                    HealthProbe(started_at="", exit_code=0, output="old"),
+                    HealthProbe(started_at="", exit_code=0, output="no route"),
+                ),
+            ),
         ),
     ],
 )
@@ -229,6 +243,13 @@ def test_the_last_word_of_a_health_check_counts(
     answer["State"]["Health"] = health
 
     assert container_of(answer).health == expected
+
+
+def test_a_kill_for_want_of_memory_is_told(recorded: Callable[[str], Any]) -> None:
+    answer = recorded("container-exited")
+    answer["State"] |= {"OOMKilled": True, "ExitCode": 137}
+
+    assert container_of(answer).oom_killed
 
 
 @pytest.mark.parametrize("field", ["Id", "State", "NetworkSettings", "Mounts"])
