@@ -4,7 +4,7 @@ The only reader of the process environment.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -63,6 +63,8 @@ class Settings:
         node_image: ``OPENSHELL_NODE_IMAGE``: the node image of a new gateway, or None.
         is_ci: ``CI`` is set and not ``false`` or ``0``.
         proxies: Proxy variables for the node, by upper-case name, cluster ranges kept out.
+        proxy_conflicts: Upper-case names of those whose lower-case twin says something else.
+        proxies_loopback: Clients that follow the letter ask the proxy for this host's own ports.
         docker: Which engine is meant.
         kubeconfig: The user's own kubeconfig: the first path in ``KUBECONFIG``, or
             ``~/.kube/config``.
@@ -72,6 +74,8 @@ class Settings:
     node_image: str | None
     is_ci: bool
     proxies: Mapping[str, str]
+    proxy_conflicts: tuple[str, ...] = ()
+    proxies_loopback: bool = False
     docker: DockerSettings = field(default_factory=DockerSettings)
     kubeconfig: Path = Path(".kube/config")
 
@@ -83,6 +87,8 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         node_image=environ.get("OPENSHELL_NODE_IMAGE") or None,
         is_ci=environ.get("CI", "").lower() not in {"", "0", "false"},
         proxies=_proxies(environ),
+        proxy_conflicts=tuple(_proxy_conflicts(environ)),
+        proxies_loopback=_proxies_loopback(environ),
         docker=_docker(environ),
         kubeconfig=_kubeconfig(environ),
     )
@@ -104,15 +110,37 @@ def _docker(environ: Mapping[str, str]) -> DockerSettings:
 
 
 def _proxies(environ: Mapping[str, str]) -> dict[str, str]:
-    found = {
-        name: value
-        for name in PROXY_VARIABLES
-        if (value := environ.get(name) or environ.get(name.lower()))
-    }
+    found = _given_proxies(environ)
     if not found.keys() & {"HTTP_PROXY", "HTTPS_PROXY"}:
         return {}
-    given = [part.strip() for part in found.get("NO_PROXY", "").split(",") if part.strip()]
+    given = _exceptions(found)
     found["NO_PROXY"] = ",".join(
         [*given, *(part for part in CLUSTER_NO_PROXY if part not in given)]
     )
     return found
+
+
+def _given_proxies(environ: Mapping[str, str]) -> dict[str, str]:
+    """By upper-case name; where both spellings are set the upper-case one counts."""
+    return {
+        name: value
+        for name in PROXY_VARIABLES
+        if (value := environ.get(name) or environ.get(name.lower()))
+    }
+
+
+def _exceptions(found: Mapping[str, str]) -> list[str]:
+    return [part.strip() for part in found.get("NO_PROXY", "").split(",") if part.strip()]
+
+
+def _proxy_conflicts(environ: Mapping[str, str]) -> Iterator[str]:
+    for name in PROXY_VARIABLES:
+        upper, lower = environ.get(name), environ.get(name.lower())
+        if upper and lower and upper != lower:
+            yield name
+
+
+def _proxies_loopback(environ: Mapping[str, str]) -> bool:
+    found = _given_proxies(environ)
+    is_excepted = {"*", "127.0.0.1", "127.0.0.0/8"} & {*_exceptions(found)}
+    return "HTTPS_PROXY" in found and not is_excepted

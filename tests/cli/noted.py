@@ -74,6 +74,22 @@ INFO = results.Info(
     settings={"image": "x", "ports": ""},
 )
 
+CHECKED = results.Checked(
+    name="t1",
+    checks=(
+        results.CheckedMatter(
+            check="disk",
+            severity="problem",
+            brief="Not enough disk space",
+            details="1 MiB is free",
+            remedies=("free some",),
+            exit_code=5,
+        ),
+        results.CheckedMatter(check="clock", severity="fine", brief="The clocks agree"),
+    ),
+    exit_code=5,
+)
+
 
 @dataclass
 class Noted(Wiring):
@@ -153,6 +169,9 @@ class Noted(Wiring):
     def remove_kubeconfig(self, name):
         changed = results.KubeconfigChanged(path="/k", context=f"openshell-{name}", changed=False)
         return self._answer("remove", name, default=changed)
+
+    def check(self, name):
+        return self._answer("check", name, default=CHECKED)
 
     def bundle(self, name, file):
         saved = results.DiagnosticsSaved(name=name, path=str(file or "/d/x-bundle.tar.gz"))

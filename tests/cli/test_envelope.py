@@ -68,8 +68,10 @@ KEYS = {
     "gateway kubeconfig get": {"name", "content"},
     "gateway kubeconfig merge": {"path", "context", "changed"},
     "gateway kubeconfig remove": {"path", "context", "changed"},
+    "doctor check": {"name", "checks", "exit_code"},
     "version": {"client", "gateway", "k3s"},
 }
+CHECK = {"check", "severity", "brief", "details", "remedies", "exit_code"}
 ROW = {"name", "active", "container", "endpoint", "image", "managed"}
 
 
@@ -94,6 +96,8 @@ def test_keys_of_parts(cli):
     status = json.loads(cli("gateway", "status", "-o", "json").stdout)["result"]
     assert set(status["node"]) == {"name", "ready", "version", "address", "detail", "foreign"}
     assert set(status["workloads"][0]) == {"name", "ready", "wanted"}
+    checked = json.loads(cli("doctor", "check", "-o", "json").stdout)["result"]
+    assert set(checked["checks"][0]) == CHECK
     rows = json.loads(cli("gateway", "list", "-o", "json").stdout)["result"]
     assert [set(row) for row in rows] == [ROW, ROW]
 

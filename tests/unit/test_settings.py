@@ -66,6 +66,27 @@ def test_a_node_never_asks_a_proxy_for_its_own_cluster(environ, proxies):
     assert read_settings(environ).proxies == proxies
 
 
+@pytest.mark.parametrize(
+    ("environ", "conflicts", "proxies_loopback"),
+    [
+        ({}, (), False),
+        ({"HTTP_PROXY": "a", "http_proxy": "a"}, (), False),
+        ({"HTTP_PROXY": "a", "http_proxy": "b"}, ("HTTP_PROXY",), False),
+        ({"HTTP_PROXY": "", "http_proxy": "b"}, (), False),
+        ({"https_proxy": "a"}, (), True),
+        ({"https_proxy": "a", "no_proxy": "127.0.0.1"}, (), False),
+        ({"https_proxy": "a", "NO_PROXY": "*"}, (), False),
+        ({"https_proxy": "a", "NO_PROXY": "x, 127.0.0.0/8", "no_proxy": "x"}, ("NO_PROXY",), False),
+        ({"HTTPS_PROXY": "a", "NO_PROXY": "localhost"}, (), True),
+    ],
+)
+def test_proxy_settings_that_do_not_fit_each_other(environ, conflicts, proxies_loopback):
+    """R101: upper and lower case, and the ports of this host itself."""
+    seen = read_settings(environ)
+    assert seen.proxy_conflicts == conflicts
+    assert seen.proxies_loopback is proxies_loopback
+
+
 def test_the_engine_is_named_in_the_docker_commands_own_variables():
     seen = read_settings(
         {

@@ -20,6 +20,22 @@ def doctor(context: typer.Context) -> None:
 
 
 @app.command()
+def check(
+    context: typer.Context,
+    name: options.NameOption = None,
+    output: options.OutputOption = Output.TABLE,
+) -> None:
+    """Tell all that can keep a gateway, there or not, from starting or staying well.
+
+    0 without a problem, else the exit code of the first one.
+    """
+    wiring = wiring_of(context)
+    checked = wiring.check(wiring.gateway(name))
+    emit(context, checked, output)
+    raise typer.Exit(checked.exit_code)
+
+
+@app.command()
 def bundle(
     context: typer.Context,
     name: options.NameOption = None,

@@ -1,10 +1,12 @@
 """Results as text for people. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 
 from openshell_bootstrap.gateway.results import (
+    Checked,
     CleanedNodes,
     Destroyed,
     DiagnosticsSaved,
@@ -223,6 +225,21 @@ def _(result: Versions) -> str:
     lines = [f"openshell {result.client}"]
     if result.gateway:
         lines.append(f"gateway {result.gateway}: k3s {result.k3s or 'unknown'}")
+    return "\n".join(lines)
+
+
+@table_of.register
+def _(result: Checked) -> str:
+    found = Counter(one.severity for one in result.checks)
+    counted = ", ".join(
+        f"{found[severity]} {word}{'s' * (found[severity] != 1)}"
+        for severity, word in (("problem", "problem"), ("warning", "warning"))
+    )
+    lines = [f"Gateway {result.name}: {counted}"]
+    for one in result.checks:
+        lines.append(f"  {one.severity.ljust(len('problem'))}  {one.check}: {one.brief}")
+        lines += [f"           {line}" for line in one.details.splitlines()]
+        lines += [f"        -> {remedy}" for remedy in one.remedies]
     return "\n".join(lines)
 
 

@@ -182,6 +182,15 @@ class Wiring:
 
         return remove_kubeconfig(name, self._user_kubeconfig)
 
+    def check(self, name: str) -> "results.Checked":
+        """Look for all that can keep a gateway from starting or staying well."""
+        from openshell_bootstrap.cli.options import StartOptions
+        from openshell_bootstrap.events import silent
+        from openshell_bootstrap.gateway.doctor import check
+
+        request = self.request(name, StartOptions(), silent)
+        return check(request, connect=lambda: self.engine, store=self.store, settings=self.settings)
+
     def bundle(self, name: str, file: Path | None) -> "results.DiagnosticsSaved":
         """Save what can be seen of a gateway."""
         from openshell_bootstrap.gateway.diagnostics import bundle

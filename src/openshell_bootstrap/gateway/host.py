@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,10 @@ class Host:
             has_modules=Path(KERNEL_MODULES).is_dir(),
             ephemeral_ports=_ephemeral_ports(),
         )
+
+    def now(self) -> float:
+        """This host's clock, in epoch seconds."""
+        return time.time()
 
     def kernel(self, engine: EngineInfo) -> Kernel:
         """What the kernel of the engine's host can; nothing is known of another host's."""

@@ -159,7 +159,8 @@ def _network_findings(seen: Seen, plan: StartPlan) -> Iterator[Finding]:
             remedies=("Remove those that are not the gateway's: `docker network rm ID`.",),
         )
     else:
-        yield fine("network", f"The network {seen.names.network}: {len(staying)} of that name")
+        there = "it is there" if staying else "it is not there yet"
+        yield fine("network", f"The network {seen.names.network}: {there}")
 
 
 def _mount_findings(spec: GatewaySpec, *, is_local: bool) -> Iterator[Finding]:

@@ -332,6 +332,32 @@ def test_an_engine(recorded: Callable[[str], Any]) -> None:
     assert translate.is_rootless(convert(rootless, InfoAnswer))
 
 
+def test_an_engine_tells_what_it_cannot_limit(recorded: Callable[[str], Any]) -> None:
+    """R96."""
+    without = recorded("info") | {"MemoryLimit": False, "CPUSet": False}
+
+    assert translate.missing_controllers(convert(recorded("info"), InfoAnswer)) == ()
+    assert translate.missing_controllers(convert(without, InfoAnswer)) == ("cpuset", "memory")
+
+
+@pytest.mark.parametrize(
+    ("told", "offset"),
+    [
+        ("1970-01-01T00:16:39Z", -1.0),
+        ("1970-01-01T00:16:40.5Z", 0.0),
+        ("1970-01-01T00:16:42.25+00:00", 1.25),
+        ("", None),
+        ("soon", None),
+    ],
+)
+def test_a_clock_is_off_by_what_the_call_itself_does_not_explain(
+    recorded: Callable[[str], Any], told: str, offset: float | None
+) -> None:
+    answer = convert(recorded("info") | {"SystemTime": told}, InfoAnswer)
+
+    assert translate.clock_offset(answer, asked_at=1000.0, answered_at=1001.0) == offset
+
+
 def test_labels_become_a_filter() -> None:
     assert translate.label_filters({"a": "b", "any": ""}) == {"label": ["a=b", "any"]}
     assert translate.label_filters({}) == {}

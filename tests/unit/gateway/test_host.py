@@ -1,7 +1,9 @@
 """What this host says of itself, and who has its ports."""
 
 import os
+import shutil
 import socket
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +30,10 @@ def test_of_this_host_what_the_kernel_says(tmp_path, monkeypatch):
     (tmp_path / "max_user_instances").write_text("128\n")
     (tmp_path / "max_user_watches").write_text("junk\n")
     (tmp_path / "range").write_text("1024\t2048\n")
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:    7 kB\n")
     monkeypatch.setattr(module, "_INOTIFY", tmp_path)
     monkeypatch.setattr(module, "_EPHEMERAL", tmp_path / "range")
+    monkeypatch.setattr(module, "_MEMORY", tmp_path / "meminfo")
     monkeypatch.setattr(module, "KERNEL_MODULES", str(tmp_path / "absent"))
     facts = Host().facts(replace(INFO, data_root=str(tmp_path)))
     assert facts.inotify_instances == 128
@@ -37,7 +41,44 @@ def test_of_this_host_what_the_kernel_says(tmp_path, monkeypatch):
     assert facts.ephemeral_ports == (1024, 2048)
     assert not facts.has_modules
     assert facts.free_bytes is not None
+    disk = shutil.disk_usage(tmp_path)
     assert facts.free_bytes > 0
+    assert facts.size_bytes is not None
+    assert facts.free_bytes < facts.size_bytes <= disk.total
+    assert facts.available_memory == 7 * 1024
+
+
+@pytest.mark.parametrize("content", [None, "MemTotal: 9 kB\n", "MemAvailable: x kB\n"])
+def test_memory_that_the_kernel_does_not_tell_is_not_known(tmp_path, monkeypatch, content):
+    path = tmp_path / "meminfo"
+    if content is not None:
+        path.write_text(content)
+    monkeypatch.setattr(module, "_MEMORY", path)
+    assert Host().facts(INFO).available_memory is None
+
+
+def test_of_another_hosts_kernel_nothing_is_said():
+    assert Host().kernel(replace(INFO, is_local=False)) == {}
+    assert Host().kernel(INFO)["overlay"]
+
+
+def test_a_folder_can_be_written_where_it_is_or_where_it_would_be(tmp_path):
+    assert Host().unwritable(tmp_path) is None
+    assert Host().unwritable(tmp_path / "a" / "b") is None
+
+
+def test_a_file_in_the_place_of_a_folder_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert Host().unwritable(tmp_path / "file" / "a") == f"{tmp_path / 'file'} is no folder"
+
+
+def test_a_folder_that_refuses_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, _mode: Path(path) != tmp_path)
+    assert Host().unwritable(tmp_path / "a") == f"{tmp_path} cannot be written"
+
+
+def test_this_hosts_clock_is_the_real_one():
+    assert abs(Host().now() - time.time()) < 60
 
 
 @pytest.mark.parametrize("content", [None, "", "1 2 3", "a b"])
