@@ -5,15 +5,17 @@
 #
 # Reads OPENSHELL_NODE_NAME (the node's name; unset or empty: the host name), the bundle that lies
 # beside this script (manifests/, token, registries.yaml) and the data volume.
-# Writes /run/openshell/k3s-started (whole seconds of the epoch) before every start of k3s.
+# Writes /run/openshell/k3s-started (whole seconds of the epoch) before every start of k3s, or
+# /run/openshell/refused with the reason why k3s is not started. One that refuses stays alive until
+# it is stopped: a container that ended would be started again and again by its restart policy.
 #
 # Exit status:
 #    0  stopped in order by TERM or INT
 #   64  no default route within 30 s: k3s could not choose the node's address
 #   70  k3s ended by itself more often than it is started again in place
 #   71  the container's cgroup could not be prepared
-#   75  refused: another node runs on this data volume
-#   78  refused: k3s would write new authorities over this store, or be given a wrong token
+#   75  stopped after it had refused: another node runs on this data volume
+#   78  stopped after it had refused: k3s would harm the volume, or could not start on it
 #
 # Must run under busybox ash and dash with the tools of the rancher/k3s image.
 
@@ -34,19 +36,33 @@ log() {
   printf 'openshell: %s\n' "$*" >&2
 }
 
+# Sleeps so that a signal is acted on at once: a shell defers traps while a foreground command runs.
+pause() {
+  sleep "$1" &
+  wait "$!" || :
+}
+
+# await_stop STATUS: nothing is left to do but to be stopped.
+await_stop() {
+  # shellcheck disable=SC2064 # the status is known now
+  trap "exit $1" TERM INT
+  while :; do
+    pause 3600
+  done
+}
+
+note_refusal() {
+  mkdir -p "$run" && printf '%s\n' "$1" >"$run/.refused" && mv "$run/.refused" "$run/refused"
+}
+
 # refuse STATUS REASON SENTENCE…
 refuse() {
   status=$1
   reason=$2
   shift 2
   log "refused: $reason: $*"
-  exit "$status"
-}
-
-# Sleeps so that a signal is acted on at once: a shell defers traps while a foreground command runs.
-pause() {
-  sleep "$1" &
-  wait "$!" || :
+  note_refusal "$reason: $*" || log 'the refusal could not be noted for those who ask'
+  await_stop "$status"
 }
 
 # shellcheck source=deploy/docker/lib/processes.sh
@@ -67,6 +83,7 @@ pause() {
 . "$bundle/lib/supervise.sh"
 
 run_node() {
+  guard_store "$@"
   guard_token
   clear_runtime_state
   keep_node_identity
@@ -84,7 +101,7 @@ run_node() {
 }
 
 main() {
-  forget_last_start
+  forget_last_life
   lock_volume
   # The shell moves the lock's descriptor out of the way to one that is closed on exec: no child
   # can keep the volume locked after this process.

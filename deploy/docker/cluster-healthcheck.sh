@@ -22,6 +22,9 @@ digits() {
   printf '%s' "$1" | tr -dc 0-9
 }
 
+if refusal=$(cat "$root/run/openshell/refused" 2>/dev/null); then
+  fail "k3s is not started: $refusal"
+fi
 if ! started=$(cat "$root/run/openshell/k3s-started" 2>/dev/null); then
   fail 'k3s has not been started yet'
 fi

@@ -12,8 +12,21 @@ class Diagnosis:
     brief: str
     remedies: tuple[str, ...]
     refused: bool = False
-    """The node refuses by itself to start: trying again changes nothing."""
+    """Trying again changes nothing: the node is stopped, so that it does not end for ever."""
 
+
+NODE_PASSWORD_REJECTED = Diagnosis(
+    "The cluster knows this node by another password than the one on the volume, and rejects it",
+    (
+        "Start again: the Secret that holds the other password's hash is removed once the API "
+        "answers, and k3s makes it anew.",
+    ),
+)
+
+_FROM_A_COPY = (
+    "Put `server/db` back from a copy, all of its files together: `openshell gateway info` tells "
+    "where the volume lies."
+)
 
 _KNOWN: tuple[tuple[re.Pattern[str], Diagnosis], ...] = (
     (
@@ -47,6 +60,29 @@ _KNOWN: tuple[tuple[re.Pattern[str], Diagnosis], ...] = (
         ),
     ),
     (
+        re.compile(
+            r"openshell: refused: store-damaged|database disk image is malformed"
+            r"|file is not a database"
+        ),
+        Diagnosis(
+            "The datastore on the volume is damaged; nothing was removed",
+            (_FROM_A_COPY,),
+            refused=True,
+        ),
+    ),
+    (
+        re.compile(r"openshell: refused: store-lost"),
+        Diagnosis(
+            "The cluster's datastore is gone from the volume; nothing was started in its place",
+            (
+                _FROM_A_COPY,
+                "Without a copy the cluster is lost, and only the files in `storage/` are left: "
+                "save them before `openshell gateway destroy`, which removes them too.",
+            ),
+            refused=True,
+        ),
+    ),
+    (
         re.compile(r"openshell: refused: (?P<slug>[a-z0-9-]+)"),
         Diagnosis(
             "The node refuses to start",
@@ -59,6 +95,7 @@ _KNOWN: tuple[tuple[re.Pattern[str], Diagnosis], ...] = (
         Diagnosis(
             "The volume's datastore belongs to another token",
             ("Start with `--token-file` and the token that the cluster was made with.",),
+            refused=True,
         ),
     ),
     (
@@ -66,15 +103,10 @@ _KNOWN: tuple[tuple[re.Pattern[str], Diagnosis], ...] = (
         Diagnosis(
             "Files on the volume are newer than its datastore, and k3s will not choose",
             ("`openshell gateway logs` names the files; put them aside, do not delete them.",),
+            refused=True,
         ),
     ),
-    (
-        re.compile(r"database disk image is malformed|file is not a database"),
-        Diagnosis(
-            "The datastore on the volume is damaged; nothing was removed",
-            ("Put `server/db` back from a copy, all of its files together.",),
-        ),
-    ),
+    (re.compile(r"Node password rejected, duplicate hostname"), NODE_PASSWORD_REJECTED),
     (
         re.compile(r"no space left on device|database or disk is full"),
         Diagnosis(
@@ -140,3 +172,10 @@ def diagnose(lines: Sequence[str]) -> Diagnosis | None:
     """The most specific known cause in the last lines of a node's log, or None."""
     text = "\n".join(lines)
     return next((known for pattern, known in _KNOWN if pattern.search(text)), None)
+
+
+def find_evidence(lines: Sequence[str], known: Diagnosis) -> str:
+    """The last line that shows this cause; empty if none does."""
+    patterns = [pattern for pattern, cause in _KNOWN if cause is known]
+    matching = (line for line in reversed(lines) if any(one.search(line) for one in patterns))
+    return next(matching, "")

@@ -17,6 +17,7 @@
         PullError                        an image that is absent could not be pulled
       ClusterError                    6
         ClusterUnreachableError          no answer from the API server (transient)
+        NodeRefusedError                 PID 1 of the node refuses to start k3s
         ResourceConflictError            uid or resourceVersion is not the one asked for
         NoSuchResourceError
       WaitTimeoutError                7
@@ -120,6 +121,10 @@ class ClusterUnreachableError(ClusterError):
     """The Kubernetes API server did not answer."""
 
     transient = True
+
+
+class NodeRefusedError(ClusterError):
+    """PID 1 of the node refuses to start k3s, to keep the data volume from harm."""
 
 
 class ResourceConflictError(ClusterError):

@@ -23,6 +23,7 @@ from openshell_bootstrap.cluster.nodes import LEASE_NAMESPACE
 from openshell_bootstrap.cluster.volumes import FOLDERS_SCRIPT
 from openshell_bootstrap.models import Completed
 from tests.fakes.clock import FakeClock
+from tests.fakes.kube_errors import StatusError
 from tests.fakes.kube_objects import Manifest, lease, rfc3339
 
 KINDS = {
@@ -42,6 +43,7 @@ PLURALS = {
     "Lease": "leases.coordination.k8s.io",
     "Deployment": "deployments.apps",
     "DaemonSet": "daemonsets.apps",
+    "Secret": "secrets",
 }
 REFUSED = (
     "The connection to the server 127.0.0.1:6443 was refused - did you specify the right host or "
@@ -55,21 +57,8 @@ Answer = tuple[int, str, str]
 """Exit status, stdout, stderr."""
 
 
-class StatusError(Exception):
-    """What the API server answers instead of an object."""
-
-    def __init__(self, reason: str, message: str, *, about: tuple[str, str] = ("", "")) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.about = about
-
-    def tell(self, *, source: str = "", alone: bool = True) -> str:
-        """As kubectl prints it: an invalid object has words of its own unless it is one of many."""
-        if self.reason == "Invalid" and alone:
-            return 'The {} "{}" is invalid: {}\n'.format(*self.about, self)
-        whole = f'{self.about[0]} "{self.about[1]}" is invalid: {self}'
-        message = whole if self.reason == "Invalid" else str(self)
-        return f"Error from server ({self.reason}): {source}{message}\n"
+def _json(manifest: Manifest) -> str:
+    return msgspec.json.encode(manifest).decode()
 
 
 @dataclass(slots=True)
@@ -79,6 +68,7 @@ class FakeKube:
     Attributes:
         clock: Leases of nodes in ``alive`` are renewed by it.
         started_s: What ``/run/openshell/k3s-started`` says; None: there is no such file.
+        refusal: What ``/run/openshell/refused`` says; empty: there is no such file.
         objects: Everything the API server holds; may be changed freely.
         folders: Real places of the node's folders, by path.
         has_gate: The API server lets a volume's affinity be changed.
@@ -91,6 +81,7 @@ class FakeKube:
 
     clock: FakeClock = field(default_factory=FakeClock)
     started_s: int | None = None
+    refusal: str = ""
     objects: dict[Key, Manifest] = field(default_factory=dict)
     folders: dict[str, str] = field(default_factory=dict)
     has_gate: bool = True
@@ -151,7 +142,7 @@ class FakeKube:
         match argv:
             case ("sh", "-c", script, "sh", *arguments) if script == SINCE_START_SCRIPT:
                 if self.started_s is None:
-                    return 0, "\n", ""
+                    return 0, f"\n{self.refusal}", ""
                 status, stdout, stderr = self._get(arguments)
                 return status, f"{self.started_s}\n{stdout}", stderr
             case ("sh", "-c", script) if script == AWAIT_KUBELET_SCRIPT:
@@ -191,13 +182,22 @@ class FakeKube:
     def _get_raw(self, path: str) -> Answer:
         if not self.is_up:
             return 1, "", REFUSED
-        if path == "/readyz":
-            return 0, "ok", ""
-        return (
-            1,
-            "",
-            "Error from server (NotFound): the server could not find the requested resource\n",
-        )
+        match path.split("/"):
+            case ["", "readyz"]:
+                return 0, "ok", ""
+            case ["", "api", "v1", query] if query.startswith("events?"):
+                reason = query.removeprefix("events?fieldSelector=reason%3D")
+                events = [one for key, one in self.objects.items() if key[0] == "Event"]
+                found = [one for one in events if one["reason"] == reason]
+                return 0, _json({"kind": "EventList", "items": found}), ""
+            case ["", "api", "v1", "namespaces", namespace, "secrets", name]:
+                secret = self.find("Secret", name, namespace)
+                if secret is None:
+                    return 1, "", StatusError("NotFound", f'secrets "{name}" not found').tell()
+                return 0, _json(secret), ""
+            case _:
+                text = "the server could not find the requested resource"
+                return 1, "", StatusError("NotFound", text).tell()
 
     def _renew(self) -> None:
         for name in self.alive:
@@ -305,8 +305,14 @@ class FakeKube:
                 key = ("Node", "", name)
             case ["", "api", "v1", "namespaces", namespace, "pods", name]:
                 key = ("Pod", namespace, name)
+            case ["", "api", "v1", "namespaces", "kube-system", "secrets", name] if name.endswith(
+                ".node-password.k3s"
+            ):
+                key = ("Secret", "kube-system", name)
             case _:
-                raise AssertionError(f"nothing but nodes and pods is ever deleted: {url}")
+                raise AssertionError(
+                    f"nothing but nodes, pods and node passwords is ever deleted: {url}"
+                )
         what = f'{PLURALS[key[0]]} "{name}"'
         stored = self.objects.get(key)
         if stored is None:

@@ -168,6 +168,35 @@ def claim(volume_name: str, *, uid: str = "") -> Manifest:
     }
 
 
+def node_password(node_name: str, password: str) -> Manifest:
+    """The Secret by which a cluster knows its node; here it holds what it should hold a hash of."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": f"{node_name}.node-password.k3s", "namespace": "kube-system"},
+        "data": {"hash": password},
+    }
+
+
+def password_event(node_name: str, epoch_s: float, cause: str) -> Manifest:
+    """What k3s records of a node password that it could not confirm."""
+    told = (
+        "Deferred node password secret validation failed: unable to verify password for node "
+        f"{node_name}: {cause}"
+    )
+    moment = rfc3339(epoch_s)
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{node_name}.{epoch_s:.3f}", "namespace": "default"},
+        "involvedObject": {"kind": "Node", "name": node_name},
+        "reason": "NodePasswordValidationFailed",
+        "message": told,
+        "firstTimestamp": moment,
+        "lastTimestamp": moment,
+    }
+
+
 def running_workload(name: str, started_s: float) -> tuple[Manifest, Manifest]:
     """A deployment of one pod, and the pod, which runs since then."""
     place = {"namespace": "kube-system", "labels": {"app": name}}

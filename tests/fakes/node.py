@@ -1,13 +1,14 @@
 """k3s in the fake engine's containers: what a start leaves on the volume and how it answers.
 
 It keeps what the product leans on: authorities and token are made once per volume, a node's
-password is known to its cluster, a second node on one volume ends with exit 75, and the cluster
-outlives the container because it is the volume's.
+password is known to its cluster, a second node on one volume refuses, and the cluster outlives
+the container because it is the volume's.
 """
 
 import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from openshell_bootstrap.cluster.node_exec import READ_ALONG_SCRIPT
 from openshell_bootstrap.gateway.observe import NODE_FOLDER, RETIRED_NODE_FOLDER
@@ -31,6 +32,11 @@ UID_OF_KUBE_SYSTEM = (
     "kubectl", "get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}",
 )  # fmt: skip
 WORKLOADS = ("coredns", "local-path-provisioner")
+REJECTED = (
+    b"Waiting to retrieve agent configuration; server is not ready: Node password rejected, "
+    b"duplicate hostname or contents of '/etc/rancher/node/password' may not match server "
+    b"node-passwd entry"
+)
 
 
 @dataclass(slots=True)
@@ -39,8 +45,12 @@ class FakeNodes:
 
     Attributes:
         clusters: By the name of the data volume; what was in one is never lost.
-        passwords: What a cluster knows of its nodes, by volume and node name.
+        password_mode: How a node is met that comes with another password than its cluster knows:
+            by an event, or (k3s before 1.33) by never letting it join.
         rejected: Nodes that came with another password than the cluster knows.
+        waiting: Nodes that are not let in, by container id: volume and name.
+        refuses: ``SLUG: SENTENCE`` with which PID 1 refuses to start k3s; empty where it does not.
+        refused: What a command meets in a container whose PID 1 refused, by container id.
         version: What ``k3s --version`` of an image says, by reference.
         ends: Log line and exit code with which nodes end at once, None where they run.
         boots: How often k3s was started on a volume.
@@ -49,8 +59,11 @@ class FakeNodes:
     engine: FakeEngine
     clock: FakeClock
     clusters: dict[str, FakeKube] = field(default_factory=dict)
-    passwords: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    password_mode: Literal["event", "reject"] = "event"
     rejected: list[str] = field(default_factory=list)
+    waiting: dict[str, tuple[str, str]] = field(default_factory=dict)
+    refuses: str = ""
+    refused: dict[str, FakeKube] = field(default_factory=dict)
     version: dict[str, str] = field(default_factory=dict)
     ends: tuple[bytes, int] | None = None
     boots: dict[str, int] = field(default_factory=dict)
@@ -58,6 +71,7 @@ class FakeNodes:
     def __post_init__(self) -> None:
         self.engine.state.now = self.clock.time
         self.engine.on_start(self.start)
+        self.engine.on_stop(self.stop)
         self.engine.on_exec(self.run)
 
     def start(self, container: Container) -> None:
@@ -73,16 +87,26 @@ class FakeNodes:
             line, status = self.ends
             self.engine.end(container.id, status, line)
             return
+        self.refused.pop(container.id, None)
         others = [box for box in self.engine.state.users(volume) if box.id != container.id]
-        if any(box.is_up for box in others):
-            self.engine.end(container.id, 75, b"openshell: refused: volume-locked: another node")
+        refusal = "volume-locked: another node" if any(box.is_up for box in others) else ""
+        if refusal := refusal or self.refuses:
+            self.engine.write_log(container.id, f"openshell: refused: {refusal}".encode())
+            self.refused[container.id] = FakeKube(clock=self.clock, refusal=refusal, is_up=False)
             return
         self._boot(container, volume)
+
+    def stop(self, container: Container) -> None:
+        """PID 1 that refused ends with a code of its own."""
+        if kube := self.refused.get(container.id):
+            self.engine.end(container.id, 75 if "volume-locked" in kube.refusal else 78)
 
     def run(self, container: Container, argv: tuple[str, ...], stdin: bytes) -> Completed:
         """A command in a node."""
         volume = self._volume(container)
         assert volume is not None, f"{container.name} is no node"
+        self._let_in(container.id)
+        kube = self.refused.get(container.id) or self.clusters[volume]
         match argv:
             case ("sh", "-c", script, path, *command) if script == READ_ALONG_SCRIPT:
                 file = self.engine.files(container.id).file(path)
@@ -98,9 +122,9 @@ class FakeNodes:
                 return Completed(argv, 0, f"uid-of-{volume}".encode(), b"")
             case ("kubectl", "get", "persistentvolumeclaims", "-A", "-o", "json"):
                 argv = ("kubectl", "get", "pvc", "-A", "-o", "json", "--request-timeout=30s")
-                return self.clusters[volume].run(argv)
+                return kube.run(argv)
             case _:
-                return self.clusters[volume].run(argv, stdin=stdin)
+                return kube.run(argv, stdin=stdin)
 
     def _volume(self, container: Container) -> str | None:
         found = [mount.source for mount in container.mounts if mount.target == DATA_PATH]
@@ -118,11 +142,29 @@ class FakeNodes:
             files.put(FileEntry(AUTHORITY_PATH, authority))
             files.put(FileEntry(f"{DATA_PATH}/server/token", full + b"\n", 0o600))
             self.clusters[volume] = FakeKube(clock=self.clock)
-        self._keep_password(container, volume, name)
         files.put(FileEntry("/etc/rancher/k3s/k3s.yaml", KUBECONFIG, 0o600))
+        kube = self.clusters[volume]
+        kube.started_s = int(self.clock.now)
+        self.waiting.pop(container.id, None)
+        if self._is_known(container, kube, name):
+            self._register(kube, name)
+        elif self.password_mode == "event":
+            self._register(kube, name)
+            kube.add(objects.password_event(name, self.clock.now, "hash does not match"))
+        else:
+            self.waiting[container.id] = (volume, name)
+            self.engine.write_log(container.id, REJECTED)
+
+    def _let_in(self, container_id: str) -> None:
+        """k3s asks again and again, so that it lets a node join once its Secret is gone."""
+        volume, name = self.waiting.get(container_id, ("", ""))
+        if not name or self.clusters[volume].find("Secret", *_secret(name)):
+            return
+        del self.waiting[container_id]
         self._register(self.clusters[volume], name)
 
-    def _keep_password(self, container: Container, volume: str, name: str) -> None:
+    def _is_known(self, container: Container, kube: FakeKube, name: str) -> bool:
+        """Whether the node's password, made now if there is none, is the one of its Secret."""
         files = self.engine.files(container.id)
         is_ours = NODE_NAME_ENV in container.environment
         path = f"{NODE_FOLDER if is_ours else RETIRED_NODE_FOLDER}/password"
@@ -131,12 +173,17 @@ class FakeNodes:
         kept = files.file(path)
         assert kept is not None
         assert kept.content is not None
-        if self.passwords.setdefault((volume, name), kept.content) != kept.content:
+        password = kept.content.hex()
+        secret = kube.find("Secret", *_secret(name))
+        if secret is None:
+            kube.add(objects.node_password(name, password))
+        elif secret["data"]["hash"] != password:
             self.rejected.append(name)
+            return False
+        return True
 
     def _register(self, kube: FakeKube, name: str) -> None:
         now = self.clock.now
-        kube.started_s = int(now)
         kube.alive = {name}
         for key in [key for key in kube.objects if key[0] in {"Node", "Lease"} and key[2] == name]:
             del kube.objects[key]
@@ -145,3 +192,8 @@ class FakeNodes:
             for key in [key for key in kube.objects if key[2].startswith(workload)]:
                 del kube.objects[key]
             kube.add(*objects.running_workload(workload, now))
+
+
+def _secret(node_name: str) -> tuple[str, str]:
+    """Name and namespace."""
+    return f"{node_name}.node-password.k3s", "kube-system"

@@ -50,6 +50,15 @@ def test_verdict(
     assert done.stderr == ""
 
 
+def test_a_refusal_is_told(node: Node) -> None:
+    node.write("run/openshell/refused", "token-differs: the given token is not it\n")
+    done = check(node)
+    assert done.stdout == (
+        "unhealthy: k3s is not started: token-differs: the given token is not it\n"
+    )
+    assert done.returncode == 1
+
+
 def test_without_the_variable_the_host_name_is_the_node_s(node: Node) -> None:
     node.write("run/openshell/k3s-started", STARTED)
     node.write("readyz", "ok")

@@ -1,9 +1,10 @@
-"""The lock, the token guard and the node's identity on the data volume."""
+"""The lock, the guards of store and token, and the node's identity on the data volume."""
 
 import fcntl
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from tests.shell.conftest import Life, Node, unshare, wait_for
 
 FULL = f"K10{'0a' * 32}::server:"
+REFUSING = 'await_stop() { exit "$1"; }; '
+"""So that a refusal ends: how it stays is tested with a whole life."""
 
 
 @contextmanager
@@ -25,7 +28,7 @@ def held(path: Path) -> Iterator[None]:
 
 def test_a_held_volume_is_refused_before_anything_else(node: Node) -> None:
     with held(node.data / "openshell/lock"):
-        done = node.call('main "$@"', "server")
+        done = node.call(REFUSING + 'main "$@"', "server")
     assert done.returncode == 75
     assert done.stderr == (
         "openshell: refused: volume-locked: another node runs on this data volume: stop it first\n"
@@ -76,8 +79,27 @@ def test_the_lock_dies_with_its_holder_though_its_children_live(node: Node) -> N
 def test_the_last_start_is_forgotten_even_where_the_volume_is_held(node: Node) -> None:
     started = node.write("run/openshell/k3s-started", "1\n")
     with held(node.data / "openshell/lock"):
-        node.call('main "$@"', "server")
+        node.call(REFUSING + 'main "$@"', "server")
     assert not started.exists()
+
+
+def test_a_refusal_stays_until_it_is_stopped(node: Node, life: Callable[..., Life]) -> None:
+    """A container that ended would be started for ever; the next start forgets the refusal."""
+    refused = node.root / "run/openshell/refused"
+    store = node.write("var/lib/rancher/k3s/server/db/state.db", "scrambled")
+    run = life()
+    wait_for(refused.exists, "the refusal")
+    assert refused.read_text().startswith("store-damaged: ")
+    time.sleep(0.3)
+    assert not run.has_ended()
+    assert run.log.count("openshell: refused: store-damaged: ") == 1
+    assert run.lines() == []
+    run.send(signal.SIGTERM)
+    assert run.end() == 78
+    store.unlink()
+    again = life()
+    again.await_line("started")
+    assert not refused.exists()
 
 
 SENTENCES = {
@@ -128,9 +150,9 @@ def test_guard(
     ):
         if content is not None:
             node.write(path, content)
-    before = snapshot(node.root)
-    done = node.call("guard_token")
-    assert snapshot(node.root) == before
+    before = snapshot(node.data)
+    done = node.call(REFUSING + "guard_token")
+    assert snapshot(node.data) == before
     if reason is None:
         assert (done.returncode, done.stderr) == (0, "")
     else:
@@ -142,7 +164,70 @@ def test_guard(
 def test_what_only_the_write_ahead_log_holds_counts_as_used(node: Node) -> None:
     node.write("var/lib/rancher/k3s/server/db/state.db", CUT_SHORT)
     node.write("var/lib/rancher/k3s/server/db/state.db-wal", USED)
-    assert node.call("guard_token").returncode == 78
+    assert node.call(REFUSING + "guard_token").returncode == 78
+
+
+RECORDED = '{\n  "cluster_id": "0a0b",\n  "name": "t1"\n}\n'
+UNRECORDED = '{\n  "cluster_id": "",\n  "name": "t1"\n}\n'
+DB = "server/db/state.db"
+AUTHORITY = "server/tls/server-ca.crt"
+RECORD = "openshell/gateway.json"
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "reason"),
+    [
+        pytest.param({}, "", None, id="empty volume"),
+        pytest.param({RECORD: UNRECORDED}, "", None, id="a gateway that never ran"),
+        pytest.param({RECORD: UNRECORDED, DB: CUT_SHORT}, "", None, id="first start cut short"),
+        pytest.param(
+            {RECORD: UNRECORDED, DB: CUT_SHORT, AUTHORITY: "x"}, "", None, id="cut short later"
+        ),
+        pytest.param({RECORD: UNRECORDED, DB: ""}, "", None, id="cut short first of all"),
+        pytest.param({RECORD: RECORDED, DB: USED, AUTHORITY: "x"}, "", None, id="in use"),
+        pytest.param({RECORD: RECORDED, DB: USED}, "", None, id="authorities come back from it"),
+        pytest.param(
+            {RECORD: RECORDED, DB: CUT_SHORT, f"{DB}-wal": USED}, "", None, id="in the log alone"
+        ),
+        pytest.param({AUTHORITY: "x", DB: USED}, "", None, id="a retired release's"),
+        pytest.param({AUTHORITY: "x"}, "", "store-lost", id="a retired release's, store gone"),
+        pytest.param({AUTHORITY: "x", DB: ""}, "", "store-lost", id="the same, emptied"),
+        pytest.param({AUTHORITY: "x", "server/db/etcd/member/snap/db": "y"}, "", None, id="etcd"),
+        pytest.param({RECORD: RECORDED, AUTHORITY: "x"}, "", "store-lost", id="store gone"),
+        pytest.param({RECORD: RECORDED}, "", "store-lost", id="the server's folder gone"),
+        pytest.param({RECORD: RECORDED, DB: CUT_SHORT}, "", "store-lost", id="another's store"),
+        pytest.param({RECORD: RECORDED, DB: "SQLite 3"}, "", "store-damaged", id="cut off"),
+        pytest.param({RECORD: RECORDED, DB: "\0" * 4096}, "", "store-damaged", id="zeroes"),
+        pytest.param({DB: "scrambled " * 500}, "", "store-damaged", id="scrambled, no record"),
+        pytest.param({RECORD: RECORDED}, "--datastore-endpoint=x", None, id="a store elsewhere"),
+        pytest.param({RECORD: RECORDED}, "--datastore-endpoint x", None, id="elsewhere, two words"),
+    ],
+)
+def test_store_guard(node: Node, files: dict[str, str], arguments: str, reason: str | None) -> None:
+    """R82: named, before k3s sees it; nothing is changed and nothing started in its place."""
+    for path, content in files.items():
+        node.write(f"var/lib/rancher/k3s/{path}", content)
+    before = snapshot(node.data)
+    done = node.call(REFUSING + 'guard_store "$@"', "server", *arguments.split())
+    assert snapshot(node.data) == before
+    if reason is None:
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    assert done.returncode == 78
+    assert done.stderr.startswith(f"openshell: refused: {reason}: ")
+    assert "/server/db" in done.stderr
+    assert "from a copy" in done.stderr
+
+
+@pytest.mark.parametrize("where", ["environment", "file"])
+def test_a_store_elsewhere_is_seen_in_k3s_s_own_settings_too(node: Node, where: str) -> None:
+    node.write(f"var/lib/rancher/k3s/{RECORD}", RECORDED)
+    if where == "file":
+        node.write("etc/rancher/k3s/config.yaml.d/own.yaml", "datastore-endpoint: mysql://x\n")
+    else:
+        node.environment["K3S_DATASTORE_ENDPOINT"] = "mysql://x"
+    done = node.call(REFUSING + "guard_store server")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, bytes | str]]:

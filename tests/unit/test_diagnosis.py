@@ -19,16 +19,25 @@ SIGNS = [
         'level=fatal msg="starting kubernetes: preparing server: failed to bootstrap cluster '
         'data: bootstrap data already found and encrypted with different token"',
         "another token",
-        False,
+        True,
     ),
     (
         "/x/server/tls newer than datastore and could cause a cluster outage. Remove the "
         "file(s) from disk and restart to be recreated from datastore.",
         "k3s will not choose",
+        True,
+    ),
+    ("kine: database disk image is malformed", "damaged", True),
+    ("kine: file is not a database", "damaged", True),
+    ("openshell: refused: store-damaged: /x/state.db is no", "damaged", True),
+    ("openshell: refused: store-lost: /x/server/db does not", "datastore is gone", True),
+    (
+        "Waiting to retrieve agent configuration; server is not ready: Node password rejected, "
+        "duplicate hostname or contents of '/etc/rancher/node/password' may not match server "
+        "node-passwd entry",
+        "by another password",
         False,
     ),
-    ("kine: database disk image is malformed", "damaged", False),
-    ("kine: file is not a database", "damaged", False),
     ("write /var/lib/x: no space left on device", "full", False),
     ("kine: database or disk is full", "full", False),
     (

@@ -18,8 +18,8 @@ note_start() {
   mv "$run/.k3s-started" "$run/k3s-started"
 }
 
-forget_last_start() {
-  rm -f "$run/k3s-started"
+forget_last_life() {
+  rm -f "$run/k3s-started" "$run/refused"
 }
 
 # Until the process id is known a signal is only noted, so that no k3s can be missed.

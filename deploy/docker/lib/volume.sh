@@ -55,6 +55,53 @@ has_used_store() {
   grep -rqs /registry/ "$data/server/db"
 }
 
+# is_kept_elsewhere ARGUMENT…: the cluster's store is on no volume of this node.
+is_kept_elsewhere() {
+  if [ -n "${K3S_DATASTORE_ENDPOINT:-}" ] ||
+    grep -rqs datastore-endpoint "$root/etc/rancher/k3s"; then
+    return 0
+  fi
+  for argument; do
+    case $argument in
+      --datastore-endpoint | --datastore-endpoint=*) return 0 ;;
+    esac
+  done
+  return 1
+}
+
+# The gateway's record names a cluster only once its API has run.
+has_recorded_cluster() {
+  grep -qs '"cluster_id": *"[0-9a-f]' "$data/openshell/gateway.json"
+}
+
+# k3s makes the store before the authorities: where only these are, the store was there.
+has_lost_store() {
+  if has_recorded_cluster; then
+    ! has_used_store
+  else
+    [ -s "$data/server/tls/server-ca.crt" ] && [ -z "$(find "$data/server/db" -size +0 -type f 2>/dev/null)" ]
+  fi
+}
+
+# guard_store ARGUMENT…
+# Where the store is missing k3s makes an empty one, under the authorities of the one that was
+# lost: nobody could tell the new cluster from the old. Where it is no store, k3s ends again and
+# again.
+guard_store() {
+  if is_kept_elsewhere "$@"; then
+    return 0
+  fi
+  store=$data/server/db/state.db
+  if [ -s "$store" ] && [ "$(head -c 15 "$store" | tr -d '\0')" != 'SQLite format 3' ]; then
+    refuse 78 store-damaged "$store is no SQLite database any more: nothing was changed; put all" \
+      "files of server/db back from a copy"
+  fi
+  if has_lost_store; then
+    refuse 78 store-lost "$data/server/db does not hold the datastore of the cluster that used" \
+      "this data volume, and k3s would start an empty one: put all its files back from a copy"
+  fi
+}
+
 # Without both token files k3s writes new authorities to the volume before it finds that the store
 # is encrypted with another token; after that not even the right token is accepted.
 guard_token() {

@@ -20,6 +20,7 @@ from openshell_bootstrap.errors import (
     ClusterError,
     ClusterUnreachableError,
     EngineError,
+    NodeRefusedError,
     NoSuchResourceError,
     ResourceConflictError,
 )
@@ -31,22 +32,33 @@ REQUEST_TIMEOUT = "--request-timeout=30s"
 SINCE_START_SCRIPT = """\
 started=$(cat /run/openshell/k3s-started 2>/dev/null) || started=
 printf '%s\\n' "$started"
-[ -n "$started" ] || exit 0
+if [ -z "$started" ]; then
+    cat /run/openshell/refused 2>/dev/null
+    exit 0
+fi
 exec kubectl get "$@"
 """
 """When this k3s was started, then what it holds: one command, so that both are of one life.
 
-PID 1 of the node writes the file, whole epoch seconds, before each start of k3s.
+PID 1 of the node writes the first file, whole epoch seconds, before each start of k3s, or else
+the second, a reason, where it refuses to start it.
 """
 
 AWAIT_KUBELET_SCRIPT = """\
 looks=200
+first=
 until grep -qs ':280A 0*:0000 0A ' /proc/net/tcp /proc/net/tcp6; do
-    [ "$((looks = looks - 1))" -gt 0 ] || exit 0
+    [ ! -e /run/openshell/refused ] && [ "$((looks = looks - 1))" -gt 0 ] || exit 0
+    started=
+    { read -r started </run/openshell/k3s-started; } 2>/dev/null
+    [ "${first:=$started}" = "$started" ] || exit 0
     sleep 0.1
 done
 """
-"""Waits until something listens (0A, proc(5)) on the kubelet's port 10250, at most 20 seconds."""
+"""Waits until something listens (0A, proc(5)) on the kubelet's port 10250, at most 20 seconds.
+
+No longer where k3s is refused, or has ended and was started again.
+"""
 
 DELETE_SCRIPT = """\
 while IFS= read -r rule && IFS= read -r url && IFS= read -r options; do
@@ -177,10 +189,16 @@ class Kubectl:
         return _parse_list(self._run("kubectl", "get", *_get_arguments(kinds, namespace)).stdout)
 
     def get_json_since_start(self, *kinds: str) -> SinceStart | None:
-        """All objects of these kinds and when k3s was started; None if it was not started yet."""
+        """All objects of these kinds and when k3s was started; None if it was not started yet.
+
+        Raises:
+            NodeRefusedError: It will not be started; the details say why.
+        """
         arguments = _get_arguments(kinds, "")
         answer = self._run("sh", "-c", SINCE_START_SCRIPT, "sh", *arguments).stdout
         started, _, objects = answer.partition(b"\n")
+        if not started and objects:
+            raise NodeRefusedError("The node refuses to start k3s", details=_text(objects).strip())
         if not started:
             return None
         if not started.isdigit():
@@ -190,7 +208,7 @@ class Kubectl:
         return SinceStart(int(started), _parse_list(objects))
 
     def get_raw(self, path: str) -> bytes:
-        """What the API server answers at a path: ``/readyz``, ``/version``."""
+        """What the API server answers at a path, which may have a query: ``/readyz``."""
         if not _PATH.fullmatch(path):
             raise ClusterError(f"{path!r} is no path of an API server")
         return self._run("kubectl", "get", REQUEST_TIMEOUT, "--raw", path).stdout
@@ -254,7 +272,7 @@ def build_url(collection: str, name: str, *, namespace: str = "") -> str:
     """The path of one object of the core API.
 
     Args:
-        collection: ``nodes`` or ``pods``.
+        collection: ``nodes``, ``pods``, ``secrets``.
         name: The object's name, as the API server told it.
         namespace: Empty for a kind that has none.
 

@@ -1,6 +1,7 @@
 """What follows once the node's container runs: wait, explain a failure, keep records."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -8,7 +9,7 @@ from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig, server_url
 from openshell_bootstrap.cluster.kubectl import Kubectl, await_kubelet
 from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.cluster.workloads import Workload, observe_workloads
-from openshell_bootstrap.diagnosis import diagnose
+from openshell_bootstrap.diagnosis import NODE_PASSWORD_REJECTED, diagnose, find_evidence
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import (
@@ -19,8 +20,9 @@ from openshell_bootstrap.errors import (
     WaitFailedError,
     WaitTimeoutError,
 )
-from openshell_bootstrap.events import NodeLog, Notice, Reporter, step
+from openshell_bootstrap.events import NodeLog, Notice, Reporter, silent, step
 from openshell_bootstrap.gateway.node_container import disabled_addons, k3s_command
+from openshell_bootstrap.gateway.node_password import repair_rejected
 from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.gateway.readiness import (
     Readiness,
@@ -43,6 +45,9 @@ from openshell_bootstrap.waits import wait_until
 
 NODE_KUBECONFIG = "/etc/rancher/k3s/k3s.yaml"
 _LOG_LINES = 20
+_SIGN_LINES = 200
+"""A sign of trouble is not always among the very last lines."""
+
 _ADDON_WORKLOADS = {"coredns": "coredns", "local-storage": "local-path-provisioner"}
 """Workloads by the addon that brings them; of k3s's addons these two are on in a gateway."""
 
@@ -73,25 +78,48 @@ def wait_for_node(
     begun = engine.containers.find(container_id)
     with step(report, "Waiting for the node"):
         try:
-            return wait_until_ready(engine, container_id, spec.node_name, timeout_s)
+            return wait_until_ready(engine, container_id, spec.node_name, timeout_s, report)
         except (WaitFailedError, WaitTimeoutError) as error:
             # The engine may have started it again since: its own log begins where we began.
-            lines = () if begun is None else last_log_lines(engine, begun)
+            lines = () if begun is None else last_log_lines(engine, begun, _SIGN_LINES)
             raise _explain(engine, container_id, error, lines, report) from error
 
 
 def wait_until_ready(
-    engine: Engine, container_id: str, node_name: str, timeout_s: float
+    engine: Engine, container_id: str, node_name: str, timeout_s: float, report: Reporter = silent
 ) -> Readiness:
-    """The bare wait; raises as ``wait_until`` does."""
-    await_kubelet(ContainerNode(engine, container_id), timeout_s)
-    return wait_until(
-        lambda: observe_readiness(engine, container_id, node_name),
-        is_ready,
-        failed=find_failure,
-        patience=Patience(timeout_s=timeout_s, interval_s=READY_PATIENCE.interval_s),
-        what=f"the node {node_name}",
-    )
+    """The bare wait, in which a rejected node password is repaired; raises as ``wait_until``."""
+    begun = time.monotonic()
+    node = ContainerNode(engine, container_id)
+    await_kubelet(node, timeout_s)
+
+    def wait(ready: Callable[[Readiness], bool]) -> Readiness:
+        left = timeout_s - (time.monotonic() - begun)
+        return wait_until(
+            lambda: _with_sign(engine, observe_readiness(engine, container_id, node_name)),
+            ready,
+            failed=find_failure,
+            patience=Patience(timeout_s=left, interval_s=READY_PATIENCE.interval_s),
+            what=f"the node {node_name}",
+        )
+
+    seen = wait(lambda seen: is_ready(seen) or seen.sign is NODE_PASSWORD_REJECTED)
+    if is_ready(seen):
+        return seen
+    repair_rejected(node, node_name, report)
+    return wait(is_ready)
+
+
+def _with_sign(engine: Engine, seen: Readiness) -> Readiness:
+    """What the log of this life of k3s says, of which a node that is not ready may know nothing."""
+    container = seen.container
+    if container is None or not container.is_up:
+        return seen
+    try:
+        lines = last_log_lines(engine, container, _SIGN_LINES, since_s=seen.started_s or 0)
+    except EngineError:  # not every log driver can be read, and the next look may be luckier
+        return seen
+    return replace(seen, sign=diagnose(lines))
 
 
 def _explain(
@@ -102,12 +130,13 @@ def _explain(
     report: Reporter,
 ) -> BootstrapError:
     """Show the node's last lines and say what they mean; stop a node that refuses."""
-    for line in lines:
+    for line in lines[-_LOG_LINES:]:
         report(NodeLog(line))
     known = diagnose(lines)
     if known is not None and known.refused:
         engine.containers.stop(container_id, STOP_GRACE_S)
-        return GatewayStateError(known.brief, details=_evidence(lines), remedies=known.remedies)
+        evidence = find_evidence(lines, known)
+        return GatewayStateError(known.brief, details=evidence, remedies=known.remedies)
     details = "\n".join(part for part in (error.details, *lines[-3:]) if part)
     remedies = (*(known.remedies if known else ()), "`openshell gateway logs` shows the whole log.")
     brief = f"{error.brief}: {known.brief}" if known else error.brief
@@ -115,15 +144,12 @@ def _explain(
     return kind(brief, details=details, remedies=remedies)
 
 
-def _evidence(lines: Sequence[str]) -> str:
-    return next((line for line in reversed(lines) if "openshell: refused:" in line), "")
-
-
 def last_log_lines(
-    engine: Engine, container: Container, count: int = _LOG_LINES
+    engine: Engine, container: Container, count: int = _LOG_LINES, *, since_s: float = 0
 ) -> tuple[str, ...]:
     """The last lines since the container's start that was seen: earlier ones prove nothing."""
-    since = parse_moment(container.started_at).timestamp() if container.started_at else 0.0
+    begun = parse_moment(container.started_at).timestamp() if container.started_at else 0.0
+    since = max(begun, since_s)
     return tuple(
         line.decode(errors="replace")
         for line in engine.containers.logs(container.id, tail=count, since=since)
@@ -214,9 +240,9 @@ def save_records(
     recorded = found.record.cluster_id if found.record else ""
     cluster_id = recorded or read_cluster_id(engine, container_id)
     host = store.records.find(spec.name)
-    expected = known.cluster_id or (isinstance(host, HostRecord) and host.cluster_id) or cluster_id
+    of_host = host.cluster_id if isinstance(host, HostRecord) else ""
     notices = []
-    if expected != cluster_id:
+    if any(one and one != cluster_id for one in (known.cluster_id, of_host)):
         notices.append(
             "This is a new cluster: its authority is not the recorded one, so what the old one "
             "held is not in it."

@@ -17,6 +17,7 @@ from openshell_bootstrap.gateway.record import (
     RECORD_PATH,
     GatewayRecord,
     decode_record,
+    read_cluster_id,
 )
 from openshell_bootstrap.models import (
     DATA_PATH,
@@ -50,6 +51,8 @@ class OnVolume:
 
     Attributes:
         record: The gateway's record; None where no release of ours ever ran on it.
+        cluster_id: SHA-256 of the server authority's certificate; empty where there is none, or
+            where the record knows of no cluster yet.
         has_password: The node's password is kept on it.
         registries: The registries file the gateway was given, for its next container.
         token: The cluster's join token, which k3s keeps there; None before its first start, or
@@ -58,6 +61,7 @@ class OnVolume:
     """
 
     record: GatewayRecord | Unknown | None = None
+    cluster_id: str = ""
     has_password: bool = False
     registries: bytes | None = field(default=None, repr=False)
     token: bytes | None = field(default=None, repr=False)
@@ -187,16 +191,22 @@ def _read_volume(
     with_token: bool,
 ) -> OnVolume | Unknown:
     if opener is not None:
-        return _read_through(engine, opener.id, with_token=with_token)
+        return read_through(engine, opener.id, with_token=with_token)
     image = next((one for one in helper_images if engine.images.find(one) is not None), None)
     if image is None:
         return Unknown("the volume has no container, and no node image is present to open it with")
     with helper(engine, names, image) as container_id:
-        return _read_through(engine, container_id, with_token=with_token)
+        return read_through(engine, container_id, with_token=with_token)
 
 
-def _read_through(engine: Engine, container_id: str, *, with_token: bool) -> OnVolume:
-    """Read our own folder as a whole: each call to the engine for files of a container is slow."""
+def read_through(engine: Engine, container_id: str, *, with_token: bool = False) -> OnVolume:
+    """What the volume holds, read through a container that mounts it, running or not.
+
+    Our own folder is read as a whole: each call to the engine for files of a container is slow.
+
+    Raises:
+        EngineUnavailableError: The engine did not answer, so that nothing may follow from it.
+    """
     try:
         entries = engine.containers.get_files(container_id, OWN_FOLDER)
     except EngineUnavailableError:
@@ -207,8 +217,10 @@ def _read_through(engine: Engine, container_id: str, *, with_token: bool) -> OnV
     content = own.get(RECORD_PATH)
     record = None if content is None else decode_record(content)
     token = engine.containers.get_file(container_id, KEPT_TOKEN) if with_token else None
+    has_cluster = not isinstance(record, GatewayRecord) or bool(record.cluster_id)
     return OnVolume(
         record=record,
+        cluster_id=read_cluster_id(engine, container_id) if has_cluster else "",
         has_password=own.get(f"{NODE_FOLDER}/password") is not None,
         registries=own.get(KEPT_REGISTRIES),
         token=None if token is None else token.content,

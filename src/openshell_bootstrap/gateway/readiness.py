@@ -8,12 +8,23 @@ from dataclasses import dataclass
 
 from openshell_bootstrap.cluster.kubectl import Kubectl
 from openshell_bootstrap.cluster.nodes import Node, parse_nodes
+from openshell_bootstrap.diagnosis import Diagnosis
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.errors import BootstrapError, ClusterError, ContainerNotRunningError
+from openshell_bootstrap.errors import (
+    BootstrapError,
+    ClusterError,
+    ContainerNotRunningError,
+    NodeRefusedError,
+)
 from openshell_bootstrap.models import Container, Unknown
 
 _ENDED = frozenset({"exited", "dead", "removing", "restarting"})
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(Unknown):
+    """The node runs and refuses to start k3s: there is no cluster to be seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +36,14 @@ class Readiness:
         container: None: the engine says that it is gone.
         started_s: Epoch second of the present start of k3s; None while it was not started.
         nodes: All node objects, or why they could not be seen.
+        sign: What the log of this life says about a failure; None where nobody looked.
     """
 
     node_name: str
     container: Container | None
     started_s: int | None
     nodes: tuple[Node, ...] | Unknown
+    sign: Diagnosis | None = None
 
     @property
     def node(self) -> Node | None:
@@ -58,6 +71,8 @@ def observe_readiness(engine: Engine, container_id: str, node_name: str) -> Read
     else:
         try:
             seen = Kubectl(ContainerNode(engine, container_id)).get_json_since_start("nodes")
+        except NodeRefusedError as error:
+            nodes = Refused(f"it refuses to start k3s: {error.details}")
         except (ClusterError, ContainerNotRunningError) as error:
             nodes = unseen(error)
         else:
@@ -103,4 +118,8 @@ def find_failure(seen: Readiness) -> str | None:
         again = ", and the engine starts it again" if container.status == "restarting" else ""
         why = f": {container.error}" if container.error else ""
         return f"its container ended with exit code {container.exit_code}{why}{again}"
+    if isinstance(seen.nodes, Refused):
+        return seen.nodes.cause
+    if seen.sign is not None and seen.sign.refused:
+        return seen.sign.brief
     return None

@@ -109,6 +109,29 @@ def check_belongings(seen: Seen) -> None:
             details=record.cause,
             remedies=["Use that release, or a newer one."],
         )
+    if isinstance(record, GatewayRecord):
+        _check_cluster(seen, record)
+
+
+def _check_cluster(seen: Seen, record: GatewayRecord) -> None:
+    """Refuse a volume whose cluster is not the one that its record names.
+
+    Authorities that are lost are none of this: k3s brings them back from its datastore.
+    """
+    found = seen.on_volume.cluster_id if isinstance(seen.on_volume, OnVolume) else ""
+    if not record.cluster_id or not found or found == record.cluster_id:
+        return
+    raise GatewayStateError(
+        f"The volume {seen.names.volume} does not hold the cluster that its record names",
+        details=f"SHA-256 of server/tls/server-ca.crt: {found}\n"
+        f"cluster_id in openshell/gateway.json:  {record.cluster_id}",
+        remedies=[
+            "Its files come from two gateways or two copies: bring one copy back as a whole, "
+            "`server/`, `storage/` and `openshell/` together.",
+            "Were the authorities exchanged on purpose, move `openshell/gateway.json` on the "
+            "volume aside: start takes the settings from the container then.",
+        ],
+    )
 
 
 def _check_token(request: StartRequest, seen: Seen) -> None:

@@ -27,8 +27,9 @@ from openshell_bootstrap.gateway.after_start import (
 from openshell_bootstrap.gateway.carry_out import Acting, pull_image
 from openshell_bootstrap.gateway.healthy import Healthy, find_healthy
 from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.node_password import repair_after_ready
 from openshell_bootstrap.gateway.node_versions import check_no_downgrade
-from openshell_bootstrap.gateway.observe import Seen, observe
+from openshell_bootstrap.gateway.observe import OnVolume, Seen, observe
 from openshell_bootstrap.gateway.plan import CreateNode, Pull, StartPlan
 from openshell_bootstrap.gateway.plan import plan_start as plan_steps
 from openshell_bootstrap.gateway.ports import api_port_candidates, choose_api_port
@@ -141,10 +142,13 @@ def bring_up(request: StartRequest, means: Means) -> Started:
         )
     node = ContainerNode(engine, container_id)
     cleaned = CleanedNodes()
+    repaired: tuple[str, ...] = ()
     if not healthy:
         keep_pods = _keep_pods(spec.name, means)
         cleaned = clean_stale_nodes(node, identity, keep_pods=keep_pods, report=report)
         wait_for_workloads(node, spec, begin_of_life(readiness), report)
+        if not acting.made_volume:
+            repaired = repair_after_ready(node, readiness, report)
     kubeconfig, notices = save_records(
         node, means.store, spec=spec, readiness=readiness, found=_found(seen, healthy)
     )
@@ -157,7 +161,7 @@ def bring_up(request: StartRequest, means: Means) -> Started:
         image=spec.image,
         actions=tuple(one.describe(ready.settled, seen) for one in ready.plan.steps),
         cleaned=cleaned,
-        notices=(*ready.plan.notices, *notices),
+        notices=(*ready.plan.notices, *repaired, *notices),
     )
 
 
@@ -246,11 +250,12 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
     seen = look()
     check_belongings(seen)
     _refuse_lost_volume(seen, host_record)
-    if not isinstance(seen.on_volume, Unknown) or not may_pull or request.pull == "never":
-        return seen
-    with step(means.report, f"Pulling {images[0]}"):
-        pull_image(engine, images[0], lambda _item, _done, _total: None)
-    return look()
+    if isinstance(seen.on_volume, Unknown) and may_pull and request.pull != "never":
+        with step(means.report, f"Pulling {images[0]}"):
+            pull_image(engine, images[0], lambda _item, _done, _total: None)
+        seen = look()
+    _refuse_emptied_volume(seen)
+    return seen
 
 
 def _refuse_lost_volume(seen: Seen, host_record: HostRecord | Unknown | None) -> None:
@@ -266,6 +271,28 @@ def _refuse_lost_volume(seen: Seen, host_record: HostRecord | Unknown | None) ->
             remedies=[
                 "Look whether this is the right engine, and bring the volume back if it is.",
                 f"`openshell gateway destroy --name {name}` gives its data up; then start anew.",
+            ],
+        )
+
+
+def _refuse_emptied_volume(seen: Seen) -> None:
+    """The same for a volume that bears the name and nothing of the cluster this host knows."""
+    known = seen.host_copy.cluster_id if seen.host_copy is not None else ""
+    on_volume = seen.on_volume
+    if not known or not isinstance(on_volume, OnVolume):
+        return
+    if on_volume.record is None and not on_volume.cluster_id:
+        name = seen.names.gateway
+        raise GatewayStateError(
+            f"The data volume of the gateway {name!r} is empty",
+            details=f"The volume {seen.names.volume} holds neither a record nor authorities, and "
+            f"this host knows that the gateway had a cluster ({known[:12]}): starting would make a "
+            "new one, with none of its sandboxes and claims.",
+            remedies=[
+                "Look whether this is the right engine, and bring the volume's files back if it "
+                "is.",
+                f"`openshell gateway destroy --name {name}` gives the old cluster up; then start "
+                "anew.",
             ],
         )
 

@@ -184,16 +184,18 @@ def test_another_authority_than_the_recorded_one_is_told_once(world):
     assert save(world)[1] == ()
 
 
-def test_a_host_record_of_another_cluster_is_told_too(world):
-    """R26: the volume was replaced by an empty one, and the home folder remembers."""
+@pytest.mark.parametrize("has_record", [True, False])
+def test_a_host_record_of_another_cluster_is_told_too(world, has_record):
+    """R26: the volume was replaced by another gateway's, and the home folder remembers."""
     world.start()
     record = world.store.records.find("t1")
     assert isinstance(record, HostRecord)
     world.store.records.write(replace(record, cluster_id="0" * 64))
-    tree = world.engine.volume_files(NAME)
-    tree.write("/openshell/gateway.json", b"")
+    if not has_record:
+        world.engine.volume_files(NAME).write("/openshell/gateway.json", b"")
     _, notices = save(world)
     assert "new cluster" in notices[0]
+    assert save(world)[1] == ()
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -33,7 +33,10 @@ def test_it_costs_one_command_and_waits_for_nothing(well):
 def test_its_files_are_read_once_and_its_token_not_at_all(well):
     well.start()
     reads = [call for call in well.engine.calls if "get_file" in call[0]]
-    assert [path for _, _, path in reads] == ["/var/lib/rancher/k3s/openshell"]
+    assert [path for _, _, path in reads] == [
+        "/var/lib/rancher/k3s/openshell",
+        "/var/lib/rancher/k3s/server/tls/server-ca.crt",
+    ]
 
 
 def take_coredns_away(world):

@@ -17,7 +17,7 @@ from tests.fakes.engine_containers import FakeContainers
 from tests.unit.gateway.conftest import NAME
 from tests.unit.gateway.scenes import SCENES, check_tidy, prepare, record_of, scratch_of, set_scene
 
-CALLS, CHUNK = 35, 5
+CALLS, CHUNK = 40, 5
 ADOPTION_CALLS = 60
 """So many calls of the engine has a start at most, and so many of them one test breaks."""
 

@@ -4,6 +4,7 @@ import pytest
 
 from openshell_bootstrap.errors import (
     ContainerNotRunningError,
+    EngineError,
     GatewayStateError,
     GatewayUnhealthyError,
     WaitTimeoutError,
@@ -12,25 +13,69 @@ from openshell_bootstrap.events import NodeLog
 from tests.unit.gateway.conftest import NAME
 from tests.unit.gateway.scenes import check_tidy
 
+SLUGS = ["volume-locked", "token-differs", "token-files-lost", "store-damaged", "store-lost"]
 
-@pytest.mark.parametrize(
-    ("slug", "status"), [("volume-locked", 75), ("token-differs", 78), ("token-files-lost", 78)]
-)
+
+@pytest.mark.parametrize("slug", SLUGS)
 @pytest.mark.parametrize("fresh", [True, False])
-def test_a_node_that_refuses_is_stopped_so_that_it_does_not_loop(world, slug, status, fresh):
+def test_a_node_that_refuses_is_told_at_once_and_stopped(world, slug, fresh):
     if not fresh:
         world.start()
         world.engine.containers.stop(NAME, 1)
-    line = f"openshell: refused: {slug}: because".encode()
-    world.nodes.ends = (line, status)
+    world.nodes.refuses = f"{slug}: because"
+    before = world.clock.now
     with pytest.raises(GatewayStateError) as refused:
         world.start()
+    assert world.clock.now == before
     assert refused.value.exit_code == 4
-    assert refused.value.details == line.decode()
-    assert NodeLog(line.decode()) in world.events
+    line = f"openshell: refused: {slug}: because"
+    assert refused.value.details == line
+    assert NodeLog(line) in world.events
     assert "containers.stop" in world.changes()
     if not fresh:
         assert world.engine.seen(NAME).status == "exited"
+        world.nodes.refuses = ""
+        world.clock.advance(1)
+        world.start()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"kine: database disk image is malformed",
+        b"bootstrap data already found and encrypted with different token",
+        b"/x newer than datastore and could cause a cluster outage",
+    ],
+)
+def test_a_node_whose_log_says_that_it_cannot_start_is_not_waited_for(world, line):
+    """R14, R15, R82: k3s itself finds it, and would be started again and again."""
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.clock.advance(10)
+    world.engine.state.start_hooks[:] = [lambda _c: world.engine.write_log(NAME, line)]
+    before = world.clock.now
+    with pytest.raises(GatewayStateError) as refused:
+        world.start()
+    assert world.clock.now == before
+    assert refused.value.details == line.decode()
+    assert refused.value.remedies
+    assert world.engine.seen(NAME).status == "exited"
+    assert NAME in world.engine.state.disks
+
+
+def test_such_a_line_of_an_earlier_life_is_none_of_this_ones(world):
+    world.start()
+    world.engine.write_log(NAME, b"kine: database disk image is malformed")
+    world.engine.containers.stop(NAME, 1)
+    world.clock.advance(10)
+    world.start()
+
+
+def test_a_log_that_cannot_be_read_holds_nothing_up(world):
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.engine.fail("containers.logs", EngineError("the driver cannot be read"), times=None)
+    world.start()
 
 
 def test_a_refusal_is_found_though_the_engine_started_the_node_again_since(world):
@@ -56,15 +101,15 @@ def test_a_node_that_ends_is_explained_by_its_own_last_lines(world):
     world.engine.write_log(NAME, b"no space left on device")
     world.engine.containers.stop(NAME, 1)
     world.clock.advance(10)
-    world.nodes.ends = (b"kine: database disk image is malformed", 1)
-    with pytest.raises(GatewayUnhealthyError, match="datastore on the volume is damaged") as ended:
+    world.nodes.ends = (b"unable to select an IP from default routes", 1)
+    with pytest.raises(GatewayUnhealthyError, match="no default route") as ended:
         world.start()
     assert ended.value.exit_code == 8
-    assert "malformed" in ended.value.details
-    assert "from a copy" in ended.value.remedies[0]
+    assert "unable to select an IP" in ended.value.details
+    assert "the network is made again" in ended.value.remedies[0]
     assert ended.value.remedies[-1].startswith("`openshell gateway logs`")
     logs = [event.line for event in world.events if isinstance(event, NodeLog)]
-    assert logs == ["kine: database disk image is malformed"]
+    assert logs == ["unable to select an IP from default routes"]
     assert NAME in world.engine.state.disks
 
 
