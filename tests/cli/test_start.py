@@ -142,6 +142,7 @@ def test_a_dry_run_only_plans(cli):
     ],
 )
 def test_bad_input_ends_with_2_before_anything_is_touched(cli, words, evidence):
+    """R02: the node's name too is nobody's to give but the gateway's."""
     result = cli("gateway", "start", "--name", "t1", *words)
     assert result.exit_code == 2
     assert cli.calls == []

@@ -109,6 +109,7 @@ def test_ours_follow_the_user_s_and_nothing_is_expanded(node: Node) -> None:
     ],
 )
 def test_the_node_s_name(node: Node, variable: str | None, argument: list[str], line: str) -> None:
+    """R02: one argument, or none at all."""
     if variable is not None:
         node.environment["OPENSHELL_NODE_NAME"] = variable
     assert added(node, "name_node") == argument

@@ -50,6 +50,7 @@ def test_every_gateway_has_a_legal_node_name_of_its_own(name, others):
 
 @given(ADOPTED)
 def test_a_node_name_that_somebody_has_is_told_apart_again_and_again(name):
+    """R07."""
     taken: list[str] = []
     for _ in range(5):
         taken.append(node_name(name, taken))
@@ -68,6 +69,7 @@ def test_a_node_name_that_somebody_has_is_told_apart_again_and_again(name):
     ],
 )
 def test_an_adopted_name_maps_as_the_retired_releases_did(name, node):
+    """R04, R07."""
     assert node_name(name) == node
 
 
@@ -102,6 +104,7 @@ def test_names_follow_from_the_gateway_alone():
     ],
 )
 def test_a_name_that_a_new_gateway_cannot_have_is_refused_with_one_that_it_can(name):
+    """R07."""
     with pytest.raises(ConfigError) as refused:
         check_new_name(name)
     assert refused.value.exit_code == 2

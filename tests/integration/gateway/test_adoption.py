@@ -203,6 +203,7 @@ def standing(adoptions) -> Adopted:
 
 @pytest.mark.parametrize("which", ["bare", "standing"])
 def test_every_claim_and_byte_comes_over_and_the_pods_run(which, request):
+    """R03, R21, R25."""
     adopted = request.getfixturevalue(which)
     gateway = adopted.gateway
     found = Look.at(gateway)
@@ -259,6 +260,7 @@ def start_killed_before(nth: int, gateway: Gateway) -> Ran:
 
 
 def test_killed_before_any_command_the_next_start_completes_it(bare):
+    """R25."""
     gateway = bare.gateway
     found = Look.at(gateway)
     for nth in count(1):
@@ -303,6 +305,7 @@ def test_a_volume_whose_folder_is_missing_is_reported_and_not_rebound(bare):
 def test_a_second_node_on_the_volume_ends_and_leaves_the_first_alone(
     bare, node_image, docker_client
 ):
+    """R06, R87."""
     gateway = bare.gateway
     second = f"second-{gateway.name}"
     before = gateway.inspect()["State"]
@@ -326,6 +329,7 @@ def test_a_second_node_on_the_volume_ends_and_leaves_the_first_alone(
 
 
 def test_a_foreign_container_that_runs_on_the_volume_stops_a_start_and_is_named(bare):
+    """R87."""
     told = bare.refused.err
     foreign = f"backup-{bare.gateway.name}"
     assert f"The container {foreign} uses the volume {bare.gateway.container}" in told

@@ -28,7 +28,7 @@ def kill_pid_1(gateway: Gateway, tiny_image: str) -> None:
 
 @FIVE_TIMES
 def test_the_container_is_removed_and_start_follows_at_once(kept, turn):
-    """R09: the node's password is on the volume, so that a new container is no stranger."""
+    """R09, R17, R57: the password is on the volume, so a new container is no stranger."""
     docker("rm", "--force", kept.gateway.container)
     kept.gateway.start()
     kept.check()
@@ -43,7 +43,7 @@ def test_the_network_is_removed(kept):
 
 
 def test_container_and_network_are_pruned(kept):
-    """R51: and the scratch volumes of the pruned container go with it."""
+    """R51, R57: and the scratch volumes of the pruned container go with it."""
     gateway = kept.gateway
     gateway.run("stop")
     mine = ["--force", "--filter", f"label=openshell.ai/gateway={gateway.name}"]
@@ -54,7 +54,7 @@ def test_container_and_network_are_pruned(kept):
 
 
 def test_the_network_is_made_again_under_its_name(kept):
-    """A container keeps the id of its network, not the name."""
+    """R44: a container keeps the id of its network, not the name."""
     gateway = kept.gateway
     gateway.run("stop")
     docker("network", "rm", gateway.container)
@@ -91,7 +91,7 @@ def test_kill_9_of_pid_1(kept, turn, tmp_path, tiny_image):
 
 @pytest.mark.parametrize("way", ["stopped", "removed"])
 def test_the_address_is_another_afterwards(kept, way, tiny_image, unique_name):
-    """R20, R35, R58: the node's certificates, its DNS and the pods' DNS follow."""
+    """R17, R20, R35, R57, R58: the node's certificates, its DNS and the pods' DNS follow."""
     gateway, before = kept.gateway, kept.gateway.address
     gateway.run("stop")
     assert gateway.inspect()["State"]["ExitCode"] == 0

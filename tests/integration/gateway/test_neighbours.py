@@ -129,6 +129,7 @@ def test_of_two_starts_at_once_one_works_and_the_other_names_it(three, failing):
 
 
 def test_an_interrupted_start_leaves_what_stands_and_the_next_one_resumes(three):
+    """R64."""
     gateway = three.longer
     for title, (ran, _) in three.interrupted.items():
         assert ran.exit_code == INTERRUPTED, (title, ran)
@@ -257,6 +258,7 @@ def api_port(inspected: dict[str, Any]) -> list[dict[str, str]]:
 
 
 def test_commands_that_fail_in_the_node_put_the_clean_up_off(three, put_off):
+    """R94."""
     ran, nodes = put_off
     assert ran.exit_code == 0, ran
     cleaned = ran.envelope["result"]["cleaned"]
@@ -275,6 +277,7 @@ def claimed(three) -> Gateway:
 
 
 def test_destroy_without_a_terminal_needs_yes_and_names_what_would_be_lost(claimed):
+    """R69."""
     before = everything_of(claimed)
     refused = claimed.run("destroy", expect=2)
     assert "--yes" in refused.err
@@ -322,6 +325,7 @@ def foreigners(three, tiny_image, tmp_path) -> Iterator[tuple[str, str]]:
 def test_destroy_takes_its_own_and_leaves_guests_look_alikes_and_neighbours(
     three, claimed, foreigners, put_off
 ):
+    """R47, R68, R70."""
     others = (three.longer, three.prefixed)
     before = [(each.inspect()["Id"], each.inspect()["State"]["StartedAt"]) for each in others]
     exit_code, told = answer(claimed, "y")
@@ -345,6 +349,7 @@ def test_destroy_takes_its_own_and_leaves_guests_look_alikes_and_neighbours(
 
 
 def test_destroy_of_what_is_left_and_of_nothing(three):
+    """R47, R67."""
     removed = three.one.run("destroy", "--yes")
     assert f"removed  network {three.one.container}" in removed.out
     assert "nothing had to be removed" in three.one.run("destroy").out

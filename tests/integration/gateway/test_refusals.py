@@ -45,6 +45,7 @@ def traces(gateway: Gateway) -> str:
     ],
 )
 def test_an_illegal_name_is_refused_with_a_legal_one(command, name, suggestion):
+    """R07."""
     refused = command("gateway", "start", "--name", name, expect=2)
     assert f"{name!r} cannot be a gateway's name" in refused.err
     assert f"-> Use a name such as {suggestion!r}." in refused.err
@@ -53,6 +54,7 @@ def test_an_illegal_name_is_refused_with_a_legal_one(command, name, suggestion):
 
 @pytest.mark.parametrize("name", ["../up", "a b", "", "ä"])
 def test_a_name_that_no_release_ever_had_is_refused_before_the_engine_is_asked(command, name):
+    """R07."""
     refused = command(
         "gateway", "start", f"--name={name}", expect=2, DOCKER_HOST="unix:///nonexistent"
     )
@@ -61,6 +63,7 @@ def test_a_name_that_no_release_ever_had_is_refused_before_the_engine_is_asked(c
 
 
 def test_a_port_that_a_process_has_is_refused_and_the_process_named(gateway):
+    """R54."""
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
         port = listener.getsockname()[1]
         refused = gateway.run("start", "--api-port", port, expect=5)
@@ -73,6 +76,7 @@ def test_a_port_that_a_process_has_is_refused_and_the_process_named(gateway):
 def test_a_port_that_a_container_has_is_refused_and_the_container_named(
     gateway, tiny_image, unique_name, tmp_path
 ):
+    """R54."""
     holder = unique_name("holder")
     services = {"holder": {"container_name": holder, "ports": ["127.0.0.1::80"]}}
     file = compose_file(tmp_path, tiny_image, services)
@@ -173,6 +177,7 @@ def test_low_inotify_limits_are_refused_with_the_command_that_raises_them(
 
 
 def test_a_disk_that_is_too_small_is_refused_before_anything_is_pulled(gateway):
+    """R102."""
     engine = Private(Path(tempfile.mkdtemp(prefix="openshell-test-disk-")) / "e")
     try:
         engine.up("--size", "1G")

@@ -42,6 +42,7 @@ def test_a_running_gateway_is_stopped_and_started(world):
 
 @pytest.mark.parametrize("scene", list(SCENES))
 def test_a_gateway_in_any_state_comes_back_with_its_data(world, scene):
+    """R93: by the steps of a start."""
     prepare(world, scene)
     tree, record = world.engine.volume_files(NAME), record_of(world)
     again(world)

@@ -105,6 +105,7 @@ def test_a_second_start_changes_nothing(world):
     ],
 )
 def test_a_second_start_with_the_same_flags_changes_nothing(world, asked):
+    """R16, R19: a token is given once."""
     world.start(**asked)
     world.changes()
     world.start(**asked)
@@ -204,6 +205,7 @@ def test_a_pruned_container_is_made_again_five_times_in_a_row(world):
 
 
 def test_a_lost_home_folder_and_a_second_user_lose_nothing(world, tmp_path):
+    """R04."""
     world.start()
     before = record_of(world)
     world.engine.prune(NAME)
@@ -266,6 +268,7 @@ def test_a_flag_that_differs_needs_recreate_while_the_gateway_runs(world):
 
 
 def test_a_flag_that_differs_is_applied_to_a_gateway_that_is_stopped(world):
+    """R41."""
     world.start()
     world.engine.containers.stop(NAME, 1)
     world.changes()
