@@ -310,8 +310,10 @@ def test_it_changes_nothing(world, scene):
     assert (state.boxes, state.networks, state.disks) == before
 
 
-def test_it_leaves_this_hosts_files_alone(world, tmp_path):
-    world.start()
+@pytest.mark.parametrize("scene", ALL_SCENES)
+def test_it_leaves_this_hosts_files_alone(world, scene, tmp_path):
+    """R38: what cannot be seen now is not taken for deleted."""
+    scene(world)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     look(world)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
