@@ -1,6 +1,8 @@
 """A second engine in a folder of its own, for tests that restart it, fill its disk or lose it.
 
 It lives in its own network namespace: two dockerd in one namespace rewrite each other's NAT rules.
+The namespace outlives dockerd, as a machine's does: a dockerd that was killed finds its containers
+as they are, and takes them up as it does on any machine.
 """
 
 import contextlib
@@ -78,9 +80,22 @@ def up(layout: daemon.Layout, size_bytes: int | None) -> tuple[Record, bool]:
         begun = Record(previous.made_folder if previous else made_folder)
         # Written before anything else is made, so that `down` can remove what a kill leaves.
         write_record(layout.record, begun)
-        leftovers.remove(layout)
+        if not os.path.ismount(namespace_of(layout)):
+            # The machine was started anew, or is to seem so.
+            leftovers.remove(layout)
+            _make_namespace(namespace_of(layout))
         _ensure_disk(layout.folder, size_bytes)
         return _start(layout, made_folder=begun.made_folder), True
+
+
+def namespace_of(layout: daemon.Layout) -> Path:
+    """The file at which the engine's network namespace is kept (ip-netns(8) does it likewise)."""
+    return layout.folder / "netns"
+
+
+def _make_namespace(file: Path) -> None:
+    file.touch()
+    _run("unshare", f"--net={file}", "ip", "link", "set", "lo", "up")
 
 
 def _start(layout: daemon.Layout, *, made_folder: bool) -> Record:
@@ -92,7 +107,7 @@ def _start(layout: daemon.Layout, *, made_folder: bool) -> Record:
     return daemon.start(
         layout,
         made_folder=made_folder,
-        prefix=["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"],
+        prefix=["nsenter", f"--net={namespace_of(layout)}", "--"],
         options=[
             f"--data-root={layout.folder / 'data'}",
             f"--config-file={configuration}",
@@ -152,7 +167,7 @@ def _remove(layout: daemon.Layout, *, made_folder: bool) -> None:
             shutil.rmtree(layout.folder / name)
     for name in ("docker.sock", "dockerd.pid", "dockerd.log", "dockerd.log.1", "daemon.json"):
         (layout.folder / name).unlink(missing_ok=True)
-    for name in ("runc-bounded", "runc-bounded.new", "disk.img", "disk.new"):
+    for name in ("runc-bounded", "runc-bounded.new", "disk.img", "disk.new", "netns"):
         (layout.folder / name).unlink(missing_ok=True)
     # Last, so that a command that is cut short can be repeated.
     layout.record.unlink()

@@ -36,10 +36,14 @@ class Ran:
 
 @dataclass(frozen=True)
 class Command:
-    """`openshell` for one user, whose home is a folder of the test."""
+    """`openshell` for one user, whose home is a folder of the test.
+
+    ``prefix`` is what it runs under, such as another network namespace.
+    """
 
     home: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    prefix: tuple[str, ...] = ()
 
     def __call__(self, *words: object, expect: int | None = None, **changed: str) -> Ran:
         ran = finish(self.begin(*words, **changed))
@@ -51,7 +55,7 @@ class Command:
     ) -> subprocess.Popen[str]:
         """Start it and leave it running: in a session of its own, without a terminal."""
         return subprocess.Popen(
-            [*map(str, program), *map(str, words)],
+            [*self.prefix, *map(str, program), *map(str, words)],
             env=self.full_environment(**changed),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -59,6 +63,10 @@ class Command:
             text=True,
             start_new_session=True,
         )
+
+    def docker(self, *words: str, stdin: str | None = None, check: bool = True) -> str:
+        """`docker` of the same user."""
+        return docker(*words, stdin=stdin, check=check, environment=self.full_environment())
 
     def full_environment(self, **changed: str) -> dict[str, str]:
         inherited = {key: value for key, value in os.environ.items() if "OPENSHELL" not in key}
@@ -105,7 +113,7 @@ class Gateway:
     def exec(self, *argv: str, stdin: str | None = None) -> str:
         """Run a command in the node, past the product."""
         options = [] if stdin is None else ["--interactive"]
-        return docker("exec", *options, self.container, *argv, stdin=stdin)
+        return self.command.docker("exec", *options, self.container, *argv, stdin=stdin)
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         return self.exec("kubectl", *arguments, stdin=stdin)
@@ -122,7 +130,8 @@ class Gateway:
         return [each["metadata"]["name"] for each in self.get("nodes")["items"]]
 
     def inspect(self) -> dict[str, Any]:
-        return inspect(self.container)
+        told = self.command.docker("inspect", "--type", "container", self.container)
+        return json.loads(told)[0]
 
 
 def finish(process: subprocess.Popen[str]) -> Ran:
@@ -131,10 +140,20 @@ def finish(process: subprocess.Popen[str]) -> Ran:
     return Ran(process.returncode, out, err)
 
 
-def docker(*words: str, stdin: str | None = None, check: bool = True) -> str:
+def docker(
+    *words: str,
+    stdin: str | None = None,
+    check: bool = True,
+    environment: Mapping[str, str] | None = None,
+) -> str:
     """What the docker command prints; with ``check`` it must succeed."""
     done = subprocess.run(
-        ["docker", *words], input=stdin, capture_output=True, text=True, check=False
+        ["docker", *words],
+        input=stdin,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert not check or done.returncode == 0, f"docker {words}: {done.stdout}{done.stderr}"
     return done.stdout.strip()
