@@ -42,6 +42,7 @@ class BootstrapError(Exception):
         brief: One sentence without a full stop: what happened.
         details: The evidence: an engine's answer, the last log lines. May be empty.
         remedies: What the user can do, one step each, in the order to try.
+        diagnostics: The file with what was seen when it happened; empty where none was saved.
     """
 
     exit_code = 1
@@ -53,6 +54,7 @@ class BootstrapError(Exception):
         self.brief = brief
         self.details = details
         self.remedies = tuple(remedies)
+        self.diagnostics = ""
 
 
 class ConfigError(BootstrapError):

@@ -1,0 +1,40 @@
+"""The node's log, cut by the lives of its container: what an earlier one said proves nothing."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from openshell_bootstrap.engine.api import Engine
+from openshell_bootstrap.models import Container
+
+
+@dataclass(frozen=True, slots=True)
+class Lives:
+    """Last lines of the present life, or of the last one where it ended, and of the one before."""
+
+    present: tuple[bytes, ...]
+    before: tuple[bytes, ...]
+
+
+def parse_moment(moment: str) -> datetime:
+    """The engine's RFC 3339 moment, UTC with up to nine decimals, to the microsecond."""
+    whole, _, decimals = moment.rstrip("Z").partition(".")
+    return datetime.fromisoformat(f"{whole}.{decimals[:6]:0<6}+00:00")
+
+
+def begin_s(container: Container) -> float:
+    """Epoch second at which the container was started last; 0 if it never was."""
+    return parse_moment(container.started_at).timestamp() if container.started_at else 0.0
+
+
+def lines_of_lives(engine: Engine, container: Container, count: int) -> Lives:
+    """The last lines of this life, and half as many of the one before.
+
+    Of the one before there are none where this one alone has more lines than are asked for: the
+    engine cannot be asked for lines up to a moment.
+    """
+    logs = engine.containers.logs
+    present = tuple(logs(container.id, tail=count, since=begin_s(container)))
+    if len(present) == count or not container.started_at:
+        return Lives(present, ())
+    both = tuple(logs(container.id, tail=len(present) + count // 2))
+    return Lives(present, both[: max(0, len(both) - len(present))])
