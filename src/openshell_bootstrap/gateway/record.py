@@ -85,14 +85,18 @@ def decode_record(content: bytes) -> GatewayRecord | DamagedRecord | NewerRecord
                 "at most"
             )
         record = msgspec.json.decode(content, type=GatewayRecord)
-        _check(record.spec)
+        check_spec(record.spec)
     except (msgspec.DecodeError, RecursionError, ConfigError) as error:
         return DamagedRecord(f"{RECORD_PATH} on the volume is damaged: {error}")
     return record
 
 
-def _check(spec: GatewaySpec) -> None:
-    """Refuse what must not reach a path, a command or the engine, whoever wrote it."""
+def check_spec(spec: GatewaySpec) -> None:
+    """Refuse what must not reach a path, a command or the engine, whoever wrote it.
+
+    Raises:
+        ConfigError: It could not be a gateway's settings.
+    """
     check_adopted_name(spec.name)
     if not is_node_name(spec.node_name):
         raise ConfigError(f"{spec.node_name!r} cannot be a node's name")

@@ -1,11 +1,15 @@
 """What the host keeps, by noun."""
 
+import os
+import pwd
+import socket
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from openshell_bootstrap.store.active import ActiveGateway
 from openshell_bootstrap.store.diagnostics import Diagnostics
+from openshell_bootstrap.store.journals import Journals
 from openshell_bootstrap.store.kubeconfigs import Kubeconfigs
 from openshell_bootstrap.store.lock import Held, LockFolders, hold, lock_name
 from openshell_bootstrap.store.metadata import Records
@@ -59,6 +63,20 @@ class Store:
     def diagnostics(self) -> Diagnostics:
         """What was seen when something failed."""
         return Diagnostics(self.state / "diagnostics")
+
+    @property
+    def journals(self) -> Journals:
+        """Copies of the journals of unfinished work."""
+        return Journals(self.state / "journals")
+
+    @property
+    def who(self) -> str:
+        """User, host and process, for whoever finds work that this process did not finish."""
+        try:
+            user = pwd.getpwuid(os.getuid()).pw_name
+        except KeyError:  # a container may run as a user that no file names
+            user = str(os.getuid())
+        return f"{user}@{socket.gethostname()} (process {os.getpid()})"
 
     def lock(self, engine_id: str, name: str) -> AbstractContextManager[Held]:
         """Hold the one lock of a gateway: not twice in one process either.
