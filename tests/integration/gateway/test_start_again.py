@@ -1,4 +1,4 @@
-"""What `start` makes, that it makes it once, and that settings change only when said."""
+"""What `start` makes, and that it makes it once."""
 
 import json
 import secrets
@@ -11,7 +11,7 @@ import pytest
 
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
 from tests.integration.gateway.driver import Command, Gateway, docker, inspect
-from tests.integration.gateway.witness import Witness
+from tests.integration.gateway.events import changes
 
 AGAIN_S = 5
 SECRET_FILES = (
@@ -19,16 +19,6 @@ SECRET_FILES = (
     "/var/lib/rancher/k3s/openshell/node/password",
     "/opt/openshell/token",
 )
-LOOKS = {
-    "exec_create",
-    "exec_start",
-    "exec_die",
-    "health_status",
-    "archive-path",
-    "mount",
-    "unmount",
-}
-"""Events that a look makes, by running a command or reading a file; all others change something."""
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +35,8 @@ def gateway(make_gateway: Callable[[], Gateway], token: Path) -> Gateway:
     return gateway
 
 
-@pytest.fixture(scope="module")
-def kept(gateway: Gateway) -> Witness:
-    return Witness(gateway)
-
-
 def test_names_node_and_port_are_those_that_follow_from_the_name(gateway):
+    """R02, R05."""
     name = f"openshell-cluster-{gateway.name}"
     (node,) = gateway.get("nodes")["items"]
     assert node["metadata"]["name"] == f"openshell-{gateway.name}"
@@ -87,20 +73,6 @@ def test_no_secret_is_where_everybody_can_look(gateway, token):
     assert not [where[:60] for where in told for one in secret if one in where]
 
 
-def changes(gateway: Gateway, since: float) -> list[str]:
-    """What happened to the gateway's own Docker objects, looks at them left out."""
-    span = ("--since", f"{since:.6f}", "--until", f"{time.time():.6f}")
-    events = [
-        json.loads(line) for line in docker("events", *span, "--format", "{{json .}}").splitlines()
-    ]
-    return [
-        f"{event['Type']} {event['Action']}"
-        for event in events
-        if gateway.name in json.dumps(event["Actor"])
-        and event["Action"].partition(":")[0] not in LOOKS
-    ]
-
-
 def test_a_second_start_changes_nothing(gateway):
     """R89."""
     before, since = gateway.inspect(), time.time()
@@ -128,50 +100,6 @@ def test_dry_run_changes_nothing(gateway, make_gateway):
         assert any("make the container" in each["what"] for each in planned["actions"])
         assert changes(one, since) == []
     assert absent.run("status", expect=None).exit_code == 3
-
-
-def test_other_settings_need_recreate_where_the_node_runs(kept):
-    gateway = kept.gateway
-    before, since = gateway.inspect()["Id"], time.time()
-    refused = gateway.run("start", "--env", "A=b", "-o", "json", expect=4).envelope["error"]
-    assert "environment" in refused["details"]
-    assert "--recreate" in " ".join(refused["remedies"])
-    assert gateway.inspect()["Id"] == before
-    assert changes(gateway, since) == []
-    gateway.start("--env", "A=b", "--recreate")
-    assert "A=b" in gateway.inspect()["Config"]["Env"]
-    assert gateway.inspect()["Id"] != before
-    kept.check()
-
-
-def test_other_settings_are_applied_to_a_stopped_gateway_and_remembered(kept):
-    gateway = kept.gateway
-    gateway.run("stop")
-    gateway.start("--env", "A=c")
-    assert "A=c" in gateway.inspect()["Config"]["Env"]
-    kept.check()
-    assert gateway.start()["actions"] == []
-
-
-def test_restart(kept):
-    gateway = kept.gateway
-    before = gateway.inspect()
-    gateway.run("restart")
-    after = gateway.inspect()
-    assert after["Id"] == before["Id"]
-    assert after["State"]["StartedAt"] > before["State"]["StartedAt"]
-    kept.check()
-
-
-def test_a_paused_gateway_goes_on(kept):
-    gateway = kept.gateway
-    before = gateway.inspect()["State"]["StartedAt"]
-    docker("pause", gateway.container)
-    paused = gateway.run("status", "-o", "json", expect=8).envelope["result"]
-    assert paused["word"] == "paused"
-    gateway.start()
-    assert gateway.inspect()["State"]["StartedAt"] == before
-    kept.check()
 
 
 def test_an_image_that_no_registry_gives_is_refused_with_what_to_do(make_gateway):

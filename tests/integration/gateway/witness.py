@@ -36,8 +36,8 @@ LISTED = "nodes,pods,persistentvolumeclaims,persistentvolumes,events,configmaps"
 class Look:
     """What is compared before and after."""
 
-    claim_uid: str
-    volume_uid: str
+    claims: dict[str, str]
+    volumes: dict[str, str]
     file: str
     port: str
     authority: str
@@ -52,6 +52,10 @@ class Witness:
         until(lambda: self._running_pod(self._listed()), "the pod that keeps a file")
         self.before = self.look(self._listed())
         assert self.before.file.startswith(f"{SIZE} ")
+
+    def accept(self) -> None:
+        """What is there now is as it should be, because a test changed it."""
+        self.before = self.look(until(self._all_back, "the pod to run again"))
 
     def check(self) -> None:
         """The node is ready in this life, and everything is as it was."""
@@ -70,13 +74,12 @@ class Witness:
         self.check_volumes()
 
     def look(self, listed: dict[str, list[dict[str, Any]]]) -> Look:
-        (claim,) = listed["PersistentVolumeClaim"]
-        (volume,) = listed["PersistentVolume"]
-        assert claim["status"]["phase"] == "Bound"
+        claims = listed["PersistentVolumeClaim"]
+        assert {one["status"]["phase"] for one in claims} == {"Bound"}
         read = "wc -c </data/file; sha256sum </data/file"
         return Look(
-            claim_uid=claim["metadata"]["uid"],
-            volume_uid=volume["metadata"]["uid"],
+            claims=uids(claims),
+            volumes=uids(listed["PersistentVolume"]),
             file=" ".join(self.shell(read).split()),
             port=json.dumps(self.gateway.inspect()["NetworkSettings"]["Ports"], sort_keys=True),
             authority=self._authority(),
@@ -131,6 +134,11 @@ class Witness:
             context.wrap_socket(plain, server_hostname=host),
         ):
             return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+
+
+def uids(objects: list[dict[str, Any]]) -> dict[str, str]:
+    """Of Kubernetes objects, by their names."""
+    return {one["metadata"]["name"]: one["metadata"]["uid"] for one in objects}
 
 
 class WriteLoad:

@@ -1,5 +1,7 @@
 """Workloads for a node's cluster, all of the sandbox image that the node brings."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tests.integration.gateway.driver import Gateway
@@ -55,18 +57,26 @@ def job(name: str, script: str, **options: Any) -> dict[str, Any]:
     }
 
 
-def stateful_set(name: str, script: str, *, ready: str) -> dict[str, Any]:
-    """One pod with a claim of 1Gi at /data."""
+def stateful_set(
+    name: str,
+    script: str,
+    *,
+    ready: str,
+    claims: Mapping[str, str] = MappingProxyType({"data": ""}),
+    user: int | None = None,
+) -> dict[str, Any]:
+    """One pod with claims of 1Gi.
+
+    Args:
+        claims: Storage classes by the claim's name, which is the folder too; empty: the default.
+        user: The uid of the pod's processes; None: what the image says.
+    """
     labels = {"app": name}
     spec = pod_spec(name, script, ready=ready)
-    spec["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": "/data"})
-    claim = {
-        "metadata": {"name": "data"},
-        "spec": {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": "1Gi"}},
-        },
-    }
+    mounts = spec["containers"][0]["volumeMounts"]
+    mounts += [{"name": claim, "mountPath": f"/{claim}"} for claim in claims]
+    if user is not None:
+        spec["securityContext"] = {"runAsUser": user, "runAsNonRoot": True}
     return {
         "apiVersion": "apps/v1",
         "kind": "StatefulSet",
@@ -76,8 +86,24 @@ def stateful_set(name: str, script: str, *, ready: str) -> dict[str, Any]:
             "replicas": 1,
             "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": spec},
-            "volumeClaimTemplates": [claim],
+            "volumeClaimTemplates": [claim(*each) for each in claims.items()],
         },
+    }
+
+
+def claim(name: str, storage_class: str = "") -> dict[str, Any]:
+    """A claim of 1Gi; without a class, of the default one."""
+    spec: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}},
+    }
+    if storage_class:
+        spec["storageClassName"] = storage_class
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": spec,
     }
 
 
