@@ -36,6 +36,7 @@ OK = "healthy: the Kubernetes API and node openshell-t1 are ready"
 def test_verdict(
     node: Node, started: str | None, readyz: str | None, condition: str | None, expected: str
 ) -> None:
+    """R05: the node is asked for by its own name, though the host has another."""
     for path, content in (
         ("run/openshell/k3s-started", started),
         ("readyz", readyz),
