@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError, EngineUnavailableError
 from openshell_bootstrap.gateway.host import Host, HostFacts
+from openshell_bootstrap.gateway.journal import JOURNAL_PATH, Journal, decode_journal
 from openshell_bootstrap.gateway.node_container import mounts_data_volume, object_labels
 from openshell_bootstrap.gateway.record import (
     OWN_FOLDER,
@@ -58,6 +59,7 @@ class OnVolume:
         token: The cluster's join token, which k3s keeps there; None before its first start, or
             where nobody asked for it.
         live_addons: Addons that k3s has on in this cluster, of those that we turn off.
+        journal: Work that was begun and not finished.
     """
 
     record: GatewayRecord | Unknown | None = None
@@ -66,6 +68,7 @@ class OnVolume:
     registries: bytes | None = field(default=None, repr=False)
     token: bytes | None = field(default=None, repr=False)
     live_addons: frozenset[str] = frozenset()
+    journal: Journal | Unknown | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,6 +226,7 @@ def read_through(engine: Engine, container_id: str, *, with_token: bool = False)
         cluster_id=read_cluster_id(engine, container_id) if has_cluster else "",
         has_password=own.get(f"{NODE_FOLDER}/password") is not None,
         registries=own.get(KEPT_REGISTRIES),
+        journal=decode_journal(own.get(JOURNAL_PATH)),
         token=None if token is None else token.content,
         live_addons=frozenset()
         if isinstance(record, GatewayRecord)
