@@ -20,19 +20,9 @@ from tests.integration.engine.machines import (
     run,
     start_container,
     until,
-    write_image_tar,
 )
 
-
-@pytest.fixture(autouse=True)
-def _on_an_engine_machine(engine):
-    if os.geteuid() != 0:
-        pytest.skip("only root may start engines")
-
-
-@pytest.fixture(scope="module")
-def image_tar(tmp_path_factory):
-    return write_image_tar(tmp_path_factory.mktemp("image") / "busybox.tar")
+pytestmark = pytest.mark.usefixtures("engine_machine")
 
 
 @pytest.fixture

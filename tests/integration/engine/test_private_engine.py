@@ -12,29 +12,11 @@ from tests.integration.engine.machines import (
     Private,
     run,
     start_container,
+    traces,
     until,
-    write_image_tar,
 )
 
-
-@pytest.fixture(autouse=True)
-def _on_an_engine_machine(engine):
-    if os.geteuid() != 0:
-        pytest.skip("only root may start engines")
-
-
-@pytest.fixture(scope="module")
-def image_tar(tmp_path_factory):
-    return write_image_tar(tmp_path_factory.mktemp("image") / "busybox.tar")
-
-
-def traces(*names):
-    """Lines that name one of these among mounts, loop devices, processes, cgroups and sockets."""
-    backing = [path.read_text() for path in Path("/sys/block").glob("loop*/loop/backing_file")]
-    cgroups = [str(path) for path in Path("/sys/fs/cgroup").glob("**/docker/*")]
-    programs = run("ps", "-e", "-o", "args=").stdout.splitlines()
-    lines = Path("/proc/self/mountinfo").read_text().splitlines() + backing + cgroups + programs
-    return [line for line in lines if any(str(name) in line for name in names)]
+pytestmark = pytest.mark.usefixtures("engine_machine")
 
 
 def shim_sockets(engine):
