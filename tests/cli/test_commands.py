@@ -1,9 +1,13 @@
 """Options to the call's arguments, and results to text."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+import click
 import pytest
+import typer
 
+from openshell_bootstrap.cli.main import app
 from openshell_bootstrap.gateway import results
 from openshell_bootstrap.models import Unknown
 from openshell_bootstrap.settings import Settings
@@ -58,6 +62,19 @@ def test_the_words_of_another_program_go_through_untouched(cli, words, gateway, 
 def test_the_lock_is_told_which_command_it_is(cli):
     cli("gateway", "stop")
     assert cli.wiring.command == "openshell gateway stop"
+
+
+def test_a_yes_can_be_given_in_advance_to_destroy_alone():
+    """R69: a yes that was meant for something else takes no gateway."""
+
+    def walk(command: click.Command, path: str) -> Iterator[str]:
+        for parameter in command.params:
+            if "--yes" in parameter.opts:
+                yield path
+        for name, below in getattr(command, "commands", {}).items():
+            yield from walk(below, f"{path} {name}".strip())
+
+    assert list(walk(typer.main.get_command(app), "")) == ["gateway destroy"]
 
 
 @pytest.mark.parametrize(

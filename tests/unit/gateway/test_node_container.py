@@ -36,6 +36,7 @@ FULL = replace(
 
 
 def test_a_gateways_container_is_what_a_node_needs():
+    """R02, R05: one name for the node and its host."""
     made = build_container(SPEC, INFO, generation="0a1b2c3d", has_modules=True)
     assert (made.name, made.hostname) == ("openshell-cluster-t1", "openshell-t1")
     assert made.environment == {"OPENSHELL_NODE_NAME": "openshell-t1"}
