@@ -26,7 +26,8 @@
       GatewayExistsError              4
       GatewayStateError               4
       GatewayUnhealthyError           8
-      LockedError                    10
+      LockedError                    10  held by another command (transient)
+        UnusableLockError                its file is not one that can be locked
 
 Exit code 130 (interrupted, or answered no) is no error class: see ``cli.main``.
 A class exists because somebody catches it, or because it has an exit code of its own.
@@ -177,3 +178,10 @@ class LockedError(BootstrapError):
     """Another operation works on this gateway."""
 
     exit_code = 10
+    transient = True
+
+
+class UnusableLockError(LockedError):
+    """What lies where the lock should be can be locked by nobody."""
+
+    transient = False

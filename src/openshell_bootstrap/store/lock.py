@@ -15,16 +15,19 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import lock_descriptor
 
-from openshell_bootstrap.errors import ConfigError, LockedError
+from openshell_bootstrap.errors import ConfigError, LockedError, UnusableLockError
 
 _SHARED_FOLDER = 0o1777
 _PRIVATE_FOLDER = 0o700
 _SHARED_FILE = 0o666
 _HOLDER_BYTES = 512
+_MOMENT = "%Y-%m-%dT%H:%M:%SZ"
+_IS_MOMENT = re.compile(r"[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}Z")
 _FOLDER_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
@@ -61,7 +64,8 @@ def hold(folders: LockFolders, name: str, *, gateway: str, command: str) -> Iter
     """Hold the lock while the body runs.
 
     Raises:
-        LockedError: Another process holds it, or its file is not one that can be locked.
+        LockedError: Another process holds it.
+        UnusableLockError: Its file is not one that can be locked.
         ConfigError: Neither folder can be used.
     """
     descriptor, held = _open(folders, name)
@@ -73,13 +77,29 @@ def hold(folders: LockFolders, name: str, *, gateway: str, command: str) -> Iter
                 f"The lock file {held.path} was removed by somebody just now",
                 remedies=["Try again."],
             )
-        with suppress(OSError):  # no space: the lock holds all the same, without a name in it
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n{command}\n".encode(), 0)
-        yield held
+        with _named_in(descriptor, command):
+            yield held
     finally:
         # Closing releases: no other process has this open file, and none inherits it.
         os.close(descriptor)
+
+
+@contextmanager
+def _named_in(descriptor: int, command: str) -> Iterator[None]:
+    """Say in the file who holds it, and nothing any more once nobody does.
+
+    No space is no matter: the lock holds all the same, without a name in it.
+    """
+    since = datetime.now(UTC).strftime(_MOMENT)
+    text = f"{os.getpid()}\n{command}\n{since}\n".encode()
+    with suppress(OSError):  # in this order, so that no reader finds it empty
+        os.pwrite(descriptor, text, 0)
+        os.ftruncate(descriptor, len(text))
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)
 
 
 def _open(folders: LockFolders, name: str) -> tuple[int, Held]:
@@ -154,17 +174,21 @@ def _no_umask() -> Iterator[None]:
 
 def _locked(gateway: str, path: Path, descriptor: int) -> LockedError:
     text = os.pread(descriptor, _HOLDER_BYTES, 0).decode(errors="replace")
-    pid, _, command = ("".join(c if c.isprintable() else "\n" for c in text)).partition("\n")
+    lines = "".join(c if c.isprintable() else "\n" for c in text).split("\n")
+    pid, command, since = (*lines, "", "", "")[:3]
     holder = f"process {pid} ({command.strip() or 'unknown'})" if pid.isdigit() else "a process"
+    moment = f" since {since}" if _IS_MOMENT.fullmatch(since) else ""
     return LockedError(
         f"Another command works on gateway {gateway!r}",
-        details=f"{holder} holds {path}",
-        remedies=["Wait for it to end, or end it, and try again."],
+        details=f"{holder} holds {path}{moment}",
+        remedies=[
+            "Wait for it to end (`--wait-lock SECONDS` does that), or end it, and try again.",
+        ],
     )
 
 
-def _not_lockable(path: Path, why: str) -> LockedError:
-    return LockedError(
+def _not_lockable(path: Path, why: str) -> UnusableLockError:
+    return UnusableLockError(
         f"The lock file {path} cannot be used: {why}",
         remedies=[f"If no openshell command runs, remove it: `sudo rm {path}`."],
     )
