@@ -33,6 +33,9 @@ EXEC_PATIENCE = Patience(timeout_s=45, interval_s=1)
 LEASE_WATCH_S = 25.0
 """How long another node's lease is watched; its kubelet, if it lives, renews it every 10 s."""
 
+LOCK_INTERVAL_S = 0.1
+"""How often a gateway's lock is tried while another command holds it."""
+
 STOP_GRACE_S = 60
 """From TERM to KILL when a node stops; its entrypoint needs at most about 45 s of it."""
 
