@@ -159,10 +159,11 @@ class Networks(Protocol):
         """
 
     def remove(self, network_id: str) -> None:
-        """Remove it by id; fine if it is gone.
+        """Remove it by id and look whether it is gone; fine if it was gone.
 
         Raises:
-            EngineError: Something is still attached to it.
+            EngineError: Something is still attached to it, or the engine said yes and it is still
+                there.
         """
 
 

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from openshell_bootstrap.models import FileEntry
 
+_END = bytes(1024)
+"""Two blocks of zeros end every tar (POSIX pax)."""
+
 
 def pack(files: Sequence[FileEntry], modified_at: float) -> bytes:
     """A tar of these entries in this order, owned by root, to be extracted at ``/``.
@@ -30,7 +33,14 @@ def pack(files: Sequence[FileEntry], modified_at: float) -> bytes:
 
 
 def unpack(archive: bytes, path: str) -> Iterator[FileEntry]:
-    """The folders and regular files of a tar whose top entry stands for ``path``."""
+    """The folders and regular files of a tar whose top entry stands for ``path``.
+
+    Raises:
+        tarfile.TarError: It is no tar, or not a whole one. What an engine sends before it fails
+            in the middle looks like a tar with fewer files in it; only its end is missing.
+    """
+    if not archive.endswith(_END):
+        raise tarfile.ReadError(f"the archive of {len(archive)} bytes has no end")
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             _, _, below = member.name.rstrip("/").partition("/")

@@ -2,6 +2,7 @@
 
 import base64
 import posixpath
+import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -98,7 +99,7 @@ class ContainerFiles:
                 data = archive.gather(chunks, limit + _TAR_OVERHEAD)
         if data is None:
             raise _too_big(asked, limit)
-        return list(archive.unpack(data, asked))
+        return _unpacked(data, asked)
 
     def _archive(
         self, method: str, path: str, *, data: bytes | None = None, stream: bool = False
@@ -117,6 +118,20 @@ class ContainerFiles:
         about = f"{what} the container {self.container_id[:12]}"
         with self.connection.doing(about, NoSuchContainerError):
             yield
+
+
+def _unpacked(data: bytes, asked: str) -> Sequence[FileEntry]:
+    try:
+        entries = list(archive.unpack(data, asked))
+    except tarfile.TarError as error:
+        raise EngineUnavailableError(
+            "The engine's answer about a file cannot be read", details=f"{asked}: {error}"
+        ) from error
+    if not entries:
+        raise EngineUnavailableError(
+            "The engine's answer about a file cannot be read", details=f"{asked}: nothing is in it"
+        )
+    return entries
 
 
 def _path_answer(response: requests.Response) -> PathAnswer:

@@ -8,7 +8,7 @@ from docker.errors import NotFound
 from openshell_bootstrap.engine import translate
 from openshell_bootstrap.engine.connection import Connection
 from openshell_bootstrap.engine.wire import IdAnswer, NetworkAnswer, SummaryAnswer, convert
-from openshell_bootstrap.errors import NoSuchNetworkError
+from openshell_bootstrap.errors import EngineError, NoSuchNetworkError
 from openshell_bootstrap.models import Network
 
 
@@ -35,12 +35,17 @@ class DockerNetworks:
             return convert(answer, IdAnswer).id
 
     def remove(self, network_id: str) -> None:
-        """Remove it by id; fine if it is gone."""
+        """Remove it by id and look whether it is gone; fine if it was gone."""
         with self.connection.doing(f"remove the network {network_id[:12]}", NoSuchNetworkError):
             try:
                 self.connection.api.remove_network(network_id)
+                self.connection.api.inspect_network(network_id)
             except NotFound:
                 return
+        raise EngineError(
+            f"The engine said that the network {network_id[:12]} is removed, and it is still there",
+            remedies=["Look at the engine's log, and remove it by `docker network rm`."],
+        )
 
     def _inspected(self, filters: Mapping[str, Sequence[str]]) -> Iterator[Network]:
         """A list tells no containers, so each is inspected; one that is gone by then is none."""

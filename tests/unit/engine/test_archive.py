@@ -1,6 +1,7 @@
 import io
 import tarfile
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,18 @@ def test_what_is_packed_is_unpacked(contents: dict[str, bytes]) -> None:
     files = [FileEntry(f"/top/{name}", content, 0o640) for name, content in contents.items()]
 
     assert list(archive.unpack(archive.pack(files, 0), "/top")) == files
+
+
+@pytest.mark.parametrize("kept", [0, 100, 512, 1024, 1536, 2560, 3584])
+def test_half_an_archive_is_never_taken_for_a_folder_with_fewer_files(kept: int) -> None:
+    """An engine that fails in the middle ends its answer in order, with its error in it."""
+    files = [FileEntry(f"/top/{name}", b"x" * 600, 0o640) for name in "abc"]
+    whole = archive.pack(files, 0)
+
+    with pytest.raises(tarfile.TarError):
+        list(archive.unpack(whole[:kept] + b'{"message":"input/output error"}', "/top"))
+    with pytest.raises(tarfile.TarError):
+        list(archive.unpack(whole[:kept], "/top"))
 
 
 def test_links_and_devices_are_left_out() -> None:
