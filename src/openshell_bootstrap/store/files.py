@@ -3,13 +3,18 @@
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from openshell_bootstrap.errors import ConfigError
 
 PRIVATE = 0o600
 _PRIVATE_FOLDER = 0o700
+_HALF_WRITTEN = ".openshell-"
+"""What the name of a file begins with until it is whole."""
+
+_ABANDONED_S = 600
+"""Nobody takes so long to write a file of some kilobytes."""
 
 
 @contextmanager
@@ -45,9 +50,10 @@ def write_by_rename(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
     """Replace a file so that a crash at any moment leaves the old one or the new one.
 
     The bytes reach the disk before the name does. A file of another owner keeps its owner where
-    the system lets us give it away (an administrator who edits a user's file).
+    the system lets us give it away (an administrator who edits a user's file). What a killed
+    command left half written in this folder goes.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=_HALF_WRITTEN, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             os.fchmod(file.fileno(), mode)
@@ -55,11 +61,20 @@ def write_by_rename(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+            _remove_abandoned(path.parent, os.fstat(file.fileno()).st_mtime)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def _remove_abandoned(folder: Path, now_s: float) -> None:
+    """Remove files on which nobody has written for long, by the file system's own clock."""
+    for half in folder.glob(f"{_HALF_WRITTEN}*"):
+        with suppress(OSError):  # its writer was slow and has just renamed it, or it is another's
+            if now_s - half.stat().st_mtime > _ABANDONED_S:
+                half.unlink()
 
 
 def _keep_owner(descriptor: int, path: Path) -> None:

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import lock_descriptor
+
 from openshell_bootstrap.errors import ConfigError, LockedError
 from openshell_bootstrap.store.files import (
     PRIVATE,
@@ -16,6 +18,9 @@ from openshell_bootstrap.store.files import (
 )
 from openshell_bootstrap.store.metadata import remove_if_empty
 from openshell_bootstrap.store.paths import ConfigPaths
+
+_OURS = b"openshell\n"
+"""What our own lock of a kubeconfig holds, so that it is not taken for kubectl's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +105,54 @@ def edit_user_kubeconfig(path: Path, change: Callable[[bytes], bytes]) -> bool:
 
 @contextmanager
 def _kubectl_lock(target: Path) -> Iterator[None]:
+    """Hold kubectl's lock; one that a killed ``openshell`` left behind holds up nobody."""
     lock = target.with_name(f"{target.name}.lock")
-    try:
-        descriptor = os.open(lock, os.O_CREAT | os.O_EXCL, PRIVATE)
-    except FileExistsError as error:
+    descriptor = _make_lock(lock)
+    if descriptor is None and _remove_abandoned(lock):
+        descriptor = _make_lock(lock)
+    if descriptor is None:
         raise LockedError(
             f"The kubeconfig {target} is being changed by another command",
             details=f"{lock} exists; kubectl and openshell make it while they write.",
             remedies=["Try again.", f"If no such command runs, remove {lock}."],
-        ) from error
+        )
     try:
-        os.close(descriptor)
+        lock_descriptor(descriptor, blocking=False)
+        os.write(descriptor, _OURS)
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        try:
+            lock.unlink(missing_ok=True)
+        finally:
+            os.close(descriptor)
+
+
+def _make_lock(lock: Path) -> int | None:
+    try:
+        return os.open(lock, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE)
+    except FileExistsError:
+        return None
+
+
+def _remove_abandoned(lock: Path) -> bool:
+    """Remove a lock of ours whose holder is dead, and say whether it was one.
+
+    A holder writes our word only while it has the file locked, and that lock dies with it.
+    kubectl's own file has no word in it.
+    """
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:  # gone since, or not ours to open
+        return False
+    try:
+        is_dead = os.read(descriptor, len(_OURS)) == _OURS and lock_descriptor(
+            descriptor, blocking=False
+        )
+        if not is_dead or not os.path.samestat(os.fstat(descriptor), lock.stat()):
+            return False
+        lock.unlink()
+    except FileNotFoundError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

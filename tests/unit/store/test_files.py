@@ -16,6 +16,7 @@ def test_a_reader_that_has_the_old_file_open_keeps_it(tmp_path):
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path, monkeypatch):
+    """R19."""
     path = tmp_path / "file"
     path.write_bytes(b"old")
 
@@ -36,6 +37,16 @@ def test_the_mode_is_exact_whatever_the_umask(tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o644
+
+
+def test_what_a_killed_writer_left_goes_with_the_next_write_and_a_living_ones_stays(tmp_path):
+    dead, living, other = (tmp_path / name for name in (".openshell-a", ".openshell-b", ".x"))
+    for half in (dead, living, other):
+        half.touch()
+    os.utime(dead, (0, 0))
+    os.utime(other, (0, 0))
+    write_by_rename(tmp_path / "file", b"new")
+    assert sorted(tmp_path.iterdir()) == [living, other, tmp_path / "file"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

@@ -86,6 +86,27 @@ def test_kubectl_that_is_writing_is_not_disturbed(tmp_path):
     assert path.read_bytes() == b"old"
 
 
+class Gone(BaseException):
+    """Stands for SIGKILL: nothing cleans up after it."""
+
+
+def test_the_lock_of_a_killed_command_holds_up_nobody_and_a_living_ones_does(tmp_path, monkeypatch):
+    path, lock = tmp_path / "config", tmp_path / "config.lock"
+
+    def refused(_present: bytes) -> bytes:
+        with pytest.raises(LockedError):
+            edit_user_kubeconfig(path, lambda _present: b"other")
+        monkeypatch.setattr(Path, "unlink", lambda *_given, **_how: None)
+        raise Gone
+
+    with pytest.raises(Gone):
+        edit_user_kubeconfig(path, refused)
+    monkeypatch.undo()
+    assert lock.exists()
+    assert edit_user_kubeconfig(path, lambda _present: b"new") is True
+    assert [entry.name for entry in tmp_path.iterdir()] == ["config"]
+
+
 def test_a_loop_of_links_is_an_error(tmp_path):
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
