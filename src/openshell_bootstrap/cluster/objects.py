@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from openshell_bootstrap.errors import ClusterError
+from openshell_bootstrap.errors import ClusterUnreachableError
 
 T = TypeVar("T")
 
@@ -44,12 +44,13 @@ def parse(raw: bytes | msgspec.Raw, shape: type[T]) -> T:
     """Read one object.
 
     Raises:
-        ClusterError: It is not what it should be. Never taken for an absent object.
+        ClusterUnreachableError: It is not what it should be: half an answer is none. Never taken
+            for an absent object.
     """
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ClusterError(
+        raise ClusterUnreachableError(
             "An answer of the API server cannot be read",
             details=f"{error}\n{bytes(raw)[:500].decode(errors='replace')}",
         ) from error

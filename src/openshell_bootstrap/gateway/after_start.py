@@ -238,9 +238,11 @@ def save_records(
     before = found.record or read_record(engine, container_id)
     known = before if isinstance(before, GatewayRecord) else GatewayRecord(spec=spec)
     recorded = found.record.cluster_id if found.record else ""
-    cluster_id = recorded or read_cluster_id(engine, container_id)
     host = store.records.find(spec.name)
     of_host = host.cluster_id if isinstance(host, HostRecord) else ""
+    # That no authority is found in a node that is ready says nothing of which cluster it is.
+    seen = recorded or read_cluster_id(engine, container_id)
+    cluster_id = seen or known.cluster_id or of_host or ""
     notices = []
     if any(one and one != cluster_id for one in (known.cluster_id, of_host)):
         notices.append(

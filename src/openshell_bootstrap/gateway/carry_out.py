@@ -106,8 +106,13 @@ class Acting:
             )
         except NameConflictError:  # a command on another host was faster: the network is there
             return
-        first = min(network.id for network in self.engine.networks.list_named(names.network))
-        if first == made:
+        present = [network.id for network in self.engine.networks.list_named(names.network)]
+        if not present:
+            raise EngineError(
+                f"The engine said that it made the network {names.network}, and it is not there",
+                remedies=["Look at the engine's own log: `journalctl -u docker`.", "Try again."],
+            )
+        if min(present) == made:
             self.made_network_id = made
         else:  # it made its own at the same moment; whoever has the greater id gives way
             self.engine.networks.remove(made)
