@@ -1,14 +1,12 @@
 """Commands in a container: to their end with their output, or wired to this terminal."""
 
-import threading
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from openshell_bootstrap.engine.connection import Connection
-from openshell_bootstrap.engine.stream import STDERR, STDOUT, Duplex
+from openshell_bootstrap.engine.stream import STDERR, STDOUT, Duplex, Input, frames
 from openshell_bootstrap.engine.terminal import Terminal
 from openshell_bootstrap.engine.wire import ExecAnswer, IdAnswer, convert
 from openshell_bootstrap.errors import (
@@ -40,19 +38,12 @@ class ContainerExec:
         environment: Mapping[str, str] | None,
     ) -> Completed:
         """Run one to its end. On a time-out it goes on in the container: exec has no kill."""
-        deadline = time.monotonic() + timeout_s
         command = self._counted(argv, len(stdin)) if stdin and self._cannot_half_close else argv
         exec_id = self._create(command, wants_input=bool(stdin), environment=environment)
         output: dict[int, bytearray] = defaultdict(bytearray)
-        with (
-            self._doing(argv),
-            self._started(exec_id, tty=False) as duplex,
-            _feeding(duplex, stdin),
-        ):
-            duplex.channel.settimeout(timeout_s)
-            for source, body in duplex.frames():
+        with self._doing(argv), self._started(exec_id, tty=False) as duplex:
+            for source, body in frames(duplex.exchange(Input.of(stdin), timeout_s)):
                 output[source] += body
-                duplex.channel.settimeout(max(0.001, deadline - time.monotonic()))
         return Completed(
             argv=tuple(argv),
             exit_status=self._exit_status(exec_id, argv),
@@ -64,7 +55,6 @@ class ContainerExec:
         """Run one with this process's own streams; its exit status."""
         exec_id = self._create(argv, wants_input=True, tty=tty)
         with self._started(exec_id, tty=tty) as duplex, self._doing(argv):
-            duplex.channel.settimeout(None)
             terminal.join(duplex, tty=tty, resize=lambda size: self._resize(exec_id, size))
         return self._exit_status(exec_id, argv)
 
@@ -141,29 +131,3 @@ class ContainerExec:
         what = f"run {argv[0]} in the container {self.container_id[:12]}"
         with self.connection.doing(what, NoSuchContainerError):
             yield
-
-
-@contextmanager
-def _feeding(duplex: Duplex, stdin: bytes) -> Iterator[None]:
-    """Send input while output is read: neither side may wait for the other's buffer.
-
-    Over TLS it is sent before: a TLS connection must not be used by two threads at once.
-    """
-    if duplex.is_tls:
-        duplex.send(stdin)
-        yield
-        return
-
-    def feed() -> None:
-        duplex.send(stdin)
-        duplex.end_input()
-
-    feeder = threading.Thread(target=feed, daemon=True)
-    if stdin:
-        feeder.start()
-    try:
-        yield
-    finally:
-        if stdin:
-            duplex.hang_up()
-            feeder.join()

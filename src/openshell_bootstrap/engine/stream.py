@@ -1,13 +1,19 @@
-"""The two-way stream that an exec runs over, and its frames."""
+"""The two-way stream that an exec runs over, and its frames.
 
-import io
+One loop sends and receives: two threads on one TLS connection crash Python before 3.13, and a
+sender that waits for a command which waits for its output to be read would wait for ever.
+"""
+
+import os
+import select
 import socket
 import ssl
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import requests
 
@@ -15,29 +21,47 @@ STDOUT = 1
 STDERR = 2
 _CHUNK = 65536
 _HEADER = struct.Struct(">BxxxL")
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
-class Channel(Protocol):
-    """What a socket and an ssh channel have in common."""
+@dataclass(slots=True)
+class Input:
+    """What is sent: bytes that are at hand, then what a descriptor gives, if there is one."""
 
-    def sendall(self, data: bytes, /) -> None:
-        """Send all of it."""
+    data: memoryview
+    descriptor: int | None = None
+    is_over: bool = False
 
-    def settimeout(self, value: float | None, /) -> None:
-        """Let a read or write raise TimeoutError after so many seconds; None: never."""
+    @classmethod
+    def of(cls, data: bytes = b"", descriptor: int | None = None) -> "Input":
+        """All of the bytes, then all that the descriptor gives."""
+        return cls(memoryview(data), descriptor)
+
+    @property
+    def waits_for(self) -> int | None:
+        """The descriptor whose next bytes are wanted now."""
+        return None if self.data or self.is_over else self.descriptor
+
+    def fill(self) -> None:
+        """Take what the descriptor has; it has something, or is at its end."""
+        if self.descriptor is not None:
+            self.data = memoryview(os.read(self.descriptor, _CHUNK))
+            if not self.data:
+                self.descriptor = None
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Nothing more will come, and nobody was told so yet."""
+        return not self.data and self.descriptor is None and not self.is_over
 
 
 @dataclass(frozen=True, slots=True)
 class Duplex:
-    """An upgraded connection.
-
-    Reading goes through the buffer that read the answer's head: the first output may have come
-    with it.
-    """
+    """An upgraded connection."""
 
     response: requests.Response
     reader: Any
-    channel: Channel
+    channel: socket.socket
 
     @classmethod
     def of(cls, response: requests.Response) -> "Duplex":
@@ -46,62 +70,108 @@ class Duplex:
         # reaches for it the same way.
         raw: Any = response.raw
         reader = raw._fp.fp  # noqa: SLF001
-        ssh_channel = getattr(reader, "channel", None)
-        return cls(response, reader, ssh_channel or reader.raw._sock)  # noqa: SLF001
+        channel = reader.raw._sock  # noqa: SLF001
+        channel.settimeout(0)
+        return cls(response, reader, channel)
 
     @property
     def is_tls(self) -> bool:
         """It is encrypted, so that it can be ended in both directions only."""
         return isinstance(self.channel, ssl.SSLSocket)
 
-    def frames(self) -> Iterator[tuple[int, bytes]]:
-        """Output as it comes, told apart by ``STDOUT`` and ``STDERR``, to its end.
+    def exchange(self, given: Input, timeout_s: float | None = None) -> Iterator[bytes]:
+        """Send input and give output as it comes, until the output ends.
+
+        A command that wants no more input is no error: its output tells. Over TLS it cannot be
+        told that its input has ended.
 
         Raises:
-            TimeoutError: The time set on the channel ran out.
+            TimeoutError: The time ran out.
         """
-        while head := self.reader.read(_HEADER.size):
-            source, size = _HEADER.unpack(head)
-            if body := self.reader.read(size):
-                yield source, body
-
-    def chunks(self) -> Iterator[tuple[int, bytes]]:
-        """Output of a terminal as it comes: all of it is ``STDOUT``."""
-        while chunk := self._read_some():
-            yield STDOUT, chunk
-
-    def _read_some(self) -> bytes:
-        """What is there, one byte at least; an ssh channel's file can only be asked for a size."""
-        if isinstance(self.reader, io.BufferedReader):
-            return self.reader.read1(_CHUNK)
-        return bytes(self.reader.read(1))
-
-    def send(self, data: bytes) -> None:
-        """Send input. A command that wants no more of it is no error: its output tells."""
-        with suppress(OSError):
-            self.channel.sendall(data)
-
-    def end_input(self) -> None:
-        """Tell the command that there is no more input, and go on reading. Not over TLS."""
-        if self.is_tls:
-            return
-        with suppress(OSError):
-            if isinstance(self.channel, socket.socket):
-                self.channel.shutdown(socket.SHUT_WR)
-            else:
-                self.channel.shutdown_write()  # type: ignore[attr-defined]  # paramiko's
-
-    def hang_up(self) -> None:
-        """End both directions, so that a thread which still sends is let go.
-
-        An engine whose command has ended may neither read what is left nor close its side.
-        """
-        with suppress(OSError):
-            if isinstance(self.channel, socket.socket):
-                self.channel.shutdown(socket.SHUT_RDWR)
-            else:
-                self.channel.close()  # type: ignore[attr-defined]  # paramiko's
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        if first := self._already_read():
+            yield first
+        while True:
+            if given.is_exhausted:
+                self._end_input(given)
+            self._wait(given, deadline)
+            self._send(given)
+            chunk = self._receive()
+            if chunk == b"":
+                return
+            if chunk:
+                yield chunk
 
     def close(self) -> None:
         """Give up the connection."""
         self.response.close()
+
+    def _already_read(self) -> bytes:
+        """Output that came in one packet with the answer's head, out of the buffer that read it."""
+        with suppress(*_NOT_NOW):
+            return bytes(self.reader.read1(len(self.reader.peek())))
+        return b""
+
+    def _wait(self, given: Input, deadline: float | None) -> None:
+        """Until something can be read or sent."""
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimeoutError("no answer in time")
+        # A TLS connection may hold what it has decrypted: the socket then has nothing to tell.
+        if isinstance(self.channel, ssl.SSLSocket) and self.channel.pending():
+            left = 0
+        source, channel = given.waits_for, self.channel.fileno()
+        wanted = [channel] if source is None else [channel, source]
+        readable, _, _ = select.select(wanted, [channel] if given.data else [], [], left)
+        if source in readable:
+            given.fill()
+
+    def _send(self, given: Input) -> None:
+        if not given.data:
+            return
+        try:
+            given.data = given.data[self.channel.send(given.data) :]
+        except _NOT_NOW:
+            return
+        except OSError:  # the command wants no more of it
+            given.data, given.is_over = memoryview(b""), True
+
+    def _receive(self) -> bytes | None:
+        """What is there; None for nothing yet, empty at the end."""
+        try:
+            return self.channel.recv(_CHUNK)
+        except _NOT_NOW:
+            return None
+        except ConnectionResetError:
+            # So ends a local socket whose other end left input unread; all output came before.
+            if self.channel.family == socket.AF_UNIX:
+                return b""
+            raise
+
+    def _end_input(self, given: Input) -> None:
+        """Tell the command that there is no more input, and go on reading. Not over TLS."""
+        given.is_over = True
+        if not self.is_tls:
+            with suppress(OSError):
+                self.channel.shutdown(socket.SHUT_WR)
+
+
+def frames(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Output told apart by ``STDOUT`` and ``STDERR``, as it comes.
+
+    Raises:
+        ConnectionResetError: It ended within a frame: what came is not all.
+    """
+    held = bytearray()
+    for chunk in chunks:
+        held += chunk
+        while len(held) >= _HEADER.size:
+            source, size = _HEADER.unpack_from(held)
+            end = _HEADER.size + size
+            if len(held) < end:
+                break
+            if size:
+                yield source, bytes(held[_HEADER.size : end])
+            del held[:end]
+    if held:
+        raise ConnectionResetError("the output of a command ended before its end")

@@ -1,23 +1,19 @@
 """This process's own standard streams, wired to a command elsewhere."""
 
 import os
-import select
 import signal
 import termios
-import threading
 import tty as raw_terminal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 
-from openshell_bootstrap.engine.stream import STDERR, Duplex
+from openshell_bootstrap.engine.stream import STDERR, STDOUT, Duplex, Input, frames
 from openshell_bootstrap.errors import EngineError
 
 Resize = Callable[[tuple[int, int]], None]
 """Told of columns and lines."""
-
-_CHUNK = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +26,10 @@ class Terminal:
 
     def join(self, duplex: Duplex, *, tty: bool, resize: Resize) -> None:
         """Pass input on and write output until the command ends it."""
-        with self._raw(wanted=tty), self._resizing(resize, wanted=tty), self._feeding(duplex):
-            for source, chunk in duplex.chunks() if tty else duplex.frames():
+        with self._raw(wanted=tty), self._resizing(resize, wanted=tty):
+            chunks = duplex.exchange(Input.of(descriptor=self.stdin))
+            for source, chunk in ((STDOUT, chunk) for chunk in chunks) if tty else frames(chunks):
                 _write(self.stderr if source == STDERR else self.stdout, chunk)
-
-    @contextmanager
-    def _feeding(self, duplex: Duplex) -> Iterator[None]:
-        """Pass input on from a thread that ends with the command, whatever input still holds."""
-        over, end = os.pipe()
-
-        def feed() -> None:
-            while self.stdin in select.select([self.stdin, over], [], [])[0]:
-                data = os.read(self.stdin, _CHUNK)
-                if not data:
-                    duplex.end_input()
-                    return
-                duplex.send(data)
-
-        feeder = threading.Thread(target=feed, daemon=True)
-        feeder.start()
-        try:
-            yield
-        finally:
-            os.close(end)
-            duplex.hang_up()
-            feeder.join()
-            os.close(over)
 
     @contextmanager
     def _raw(self, *, wanted: bool) -> Iterator[None]:

@@ -10,10 +10,12 @@ import sys
 import termios
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from openshell_bootstrap.engine.docker import DockerEngine
+from tests.integration.engine.doors import make_certificates, tcp_door
 from tests.integration.engine.test_transport import sleeper as sleeper  # noqa: PLC0414
 
 ATTACH = """
@@ -51,15 +53,34 @@ class Screen:
         return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
 
 
+@pytest.fixture(params=["unix", "tls"])
+def way(
+    request: pytest.FixtureRequest, engine: DockerEngine, tmp_path: Path
+) -> Iterator[dict[str, str]]:
+    """The environment of a process that reaches the engine that way."""
+    scheme, _, path = engine.connection.endpoint.url.partition("://")
+    if request.param == "unix" or scheme != "unix":
+        yield {**os.environ}
+        return
+    with tcp_door(path, make_certificates(tmp_path)) as port:
+        yield {
+            **os.environ,
+            "DOCKER_HOST": f"tcp://127.0.0.1:{port}",
+            "DOCKER_TLS_VERIFY": "1",
+            "DOCKER_CERT_PATH": str(tmp_path),
+        }
+
+
 @pytest.fixture
-def screen(engine: DockerEngine, sleeper: str) -> Iterator[Callable[..., Screen]]:
+def screen(way: dict[str, str], sleeper: str) -> Iterator[Callable[..., Screen]]:
     """Start a command at a terminal."""
     screens = []
 
     def start(*argv: str) -> Screen:
         pid, descriptor = pty.fork()
         if pid == 0:
-            os.execv(sys.executable, [sys.executable, "-c", ATTACH, sleeper, "tty", *argv])
+            words = [sys.executable, "-c", ATTACH, sleeper, "tty", *argv]
+            os.execve(sys.executable, words, way)
         screens.append(Screen(descriptor, pid))
         screens[-1].resize(33, 99)
         return screens[-1]
@@ -106,9 +127,12 @@ def test_a_terminal_is_put_back_as_it_was(screen: Callable[..., Screen]) -> None
     assert before[3] & termios.ECHO
 
 
-def attach(sleeper: str, *argv: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def attach(
+    sleeper: str, *argv: str, env: dict[str, str], stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-c", ATTACH, sleeper, "pipe", *argv],
+        env=env,
         input=stdin,
         capture_output=True,
         check=False,
@@ -117,14 +141,25 @@ def attach(sleeper: str, *argv: str, stdin: bytes = b"") -> subprocess.Completed
 
 
 def test_pipes_stay_apart_and_input_ends(sleeper: str) -> None:
-    done = attach(sleeper, "sh", "-c", "cat; echo err >&2; exit 5", stdin=b"x" * 1_000_000)
+    script = "cat; echo err >&2; exit 5"
+    done = attach(sleeper, "sh", "-c", script, env={**os.environ}, stdin=b"x" * 1_000_000)
 
     assert (len(done.stdout), done.stderr, done.returncode) == (1_000_000, b"err\n", 5)
 
 
-def test_a_command_ends_although_its_input_does_not(sleeper: str) -> None:
+def test_much_goes_both_ways_at_once(way: dict[str, str], sleeper: str) -> None:
+    """Two threads on one TLS connection crashed here; one that sends first would wait for ever."""
+    script = "head -c 5000000 | tee /dev/stderr"
+    done = attach(sleeper, "sh", "-c", script, env=way, stdin=bytes(range(250)) * 20_000)
+
+    assert done.returncode == 0
+    assert done.stdout == done.stderr == bytes(range(250)) * 20_000
+
+
+def test_a_command_ends_although_its_input_does_not(way: dict[str, str], sleeper: str) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", ATTACH, sleeper, "pipe", "echo", "done"],
+        env=way,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
