@@ -91,7 +91,7 @@ def test_kill_9_of_pid_1(kept, turn, tmp_path, tiny_image):
 
 @pytest.mark.parametrize("way", ["stopped", "removed"])
 def test_the_address_is_another_afterwards(kept, way, tiny_image, unique_name):
-    """R17, R20, R35, R57, R58: the node's certificates, its DNS and the pods' DNS follow."""
+    """R17, R20, R35, R57, R58, R59: the node's certificates, its DNS and the pods' DNS follow."""
     gateway, before = kept.gateway, kept.gateway.address
     gateway.run("stop")
     assert gateway.inspect()["State"]["ExitCode"] == 0

@@ -71,6 +71,7 @@ def container_of(answer: Any) -> Container:
 
 
 def test_a_spec_becomes_the_body_of_a_create() -> None:
+    """R59: no address is asked for, so none can be taken."""
     body = translate.container_body(SPEC)
 
     host = body.pop("HostConfig")
