@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from openshell_bootstrap.cluster.node_exec import READ_ALONG_SCRIPT
+from openshell_bootstrap.gateway.collect_node import LOGS_SCRIPT, SYSTEM_SCRIPT
 from openshell_bootstrap.gateway.observe import NODE_FOLDER, RETIRED_NODE_FOLDER
 from openshell_bootstrap.gateway.record import AUTHORITY_PATH, WRITE_SCRIPT
 from openshell_bootstrap.models import DATA_PATH, Completed, Container, FileEntry
@@ -54,6 +55,9 @@ class FakeNodes:
         version: What ``k3s --version`` of an image says, by reference.
         ends: Log line and exit code with which nodes end at once, None where they run.
         boots: How often k3s was started on a volume.
+        system: What a node tells of itself.
+        containerd_log: The end of containerd's log.
+        pod_logs: Ends of pods' logs, by the folder in which the kubelet keeps them.
     """
 
     engine: FakeEngine
@@ -67,6 +71,9 @@ class FakeNodes:
     version: dict[str, str] = field(default_factory=dict)
     ends: tuple[bytes, int] | None = None
     boots: dict[str, int] = field(default_factory=dict)
+    system: bytes = b"==> df -h <==\n"
+    containerd_log: bytes = b""
+    pod_logs: dict[str, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.engine.state.now = self.clock.time
@@ -115,9 +122,16 @@ class FakeNodes:
                 done = self.run(container, tuple(command), stdin)
                 along = b"%d\n%b" % (len(file.content), file.content)
                 return replace(done, argv=argv, stdout=along + done.stdout)
-            case ("sh", "-c", script, "sh", path) if script == WRITE_SCRIPT:
+            case ("sh", "-c", script, "sh", path, size) if script == WRITE_SCRIPT:
+                if len(stdin) != int(size):
+                    return Completed(argv, 1, b"", b"")
                 self.engine.files(container.id).put(FileEntry(path, stdin, 0o600))
                 return Completed(argv, 0, b"", b"")
+            case ("sh", "-c", script) if script == SYSTEM_SCRIPT:
+                return Completed(argv, 0, self.system, b"")
+            case ("sh", "-c", script, "sh", _lines, *folders) if script == LOGS_SCRIPT:
+                logs = b"".join(self.pod_logs.get(folder, b"") for folder in folders)
+                return Completed(argv, 0, self.containerd_log + logs, b"")
             case _ if argv == UID_OF_KUBE_SYSTEM:
                 return Completed(argv, 0, f"uid-of-{volume}".encode(), b"")
             case ("kubectl", "get", "persistentvolumeclaims", "-A", "-o", "json"):

@@ -23,8 +23,15 @@ RECORD_PATH = f"{OWN_FOLDER}/gateway.json"
 AUTHORITY_PATH = f"{DATA_PATH}/server/tls/server-ca.crt"
 SCHEMA = 1
 
-WRITE_SCRIPT = 'umask 077; cat >"$1.new" && sync "$1.new" && mv "$1.new" "$1"'
-"""Writes a file of the volume by rename, whole and on its disk before it bears its name."""
+WRITE_SCRIPT = """\
+umask 077
+cat >"$1.new" && [ "$(wc -c <"$1.new")" -eq "$2" ] && sync "$1.new" && mv "$1.new" "$1"
+"""
+"""Writes a file of the volume by rename, whole and on its disk before it bears its name.
+
+To the script the end of its input looks the same where its sender was killed, so it is told how
+many bytes there are.
+"""
 
 _SECRET = 0o600
 LAST_PORT = 65535
@@ -131,7 +138,9 @@ def record_entry(record: GatewayRecord) -> FileEntry:
 
 def write_record(node: NodeExec, record: GatewayRecord) -> None:
     """Replace the record of a running node by rename, so that no reader meets half of it."""
-    done = node.run(["sh", "-c", WRITE_SCRIPT, "sh", RECORD_PATH], stdin=encode_record(record))
+    content = encode_record(record)
+    command = ["sh", "-c", WRITE_SCRIPT, "sh", RECORD_PATH, str(len(content))]
+    done = node.run(command, stdin=content)
     if done.exit_status:
         raise EngineError(
             "The gateway's record could not be written to its volume",

@@ -1,6 +1,8 @@
 """The record on the volume: whatever is in it, it is read or said to be damaged."""
 
 import hashlib
+import stat
+import subprocess
 from dataclasses import replace
 
 import msgspec
@@ -119,10 +121,22 @@ def test_a_record_is_written_by_rename_and_for_root_alone():
             return Completed(tuple(argv), 0, b"", b"")
 
     write_record(Node(), RECORD)
-    assert calls == [(("sh", "-c", WRITE_SCRIPT, "sh", RECORD_PATH), WHOLE)]
-    assert WRITE_SCRIPT.startswith("umask 077; ")
-    assert WRITE_SCRIPT.endswith('mv "$1.new" "$1"')
+    assert calls == [(("sh", "-c", WRITE_SCRIPT, "sh", RECORD_PATH, str(len(WHOLE))), WHOLE)]
     assert record_entry(RECORD) == FileEntry(RECORD_PATH, WHOLE, 0o600)
+
+
+@pytest.mark.parametrize("sent", [0, 10, len(WHOLE) - 1])
+def test_a_writer_that_was_killed_within_its_input_leaves_the_old_record(tmp_path, sent):
+    path = tmp_path / "gateway.json"
+    command = ["sh", "-c", WRITE_SCRIPT, "sh", path]
+    path.write_bytes(b"old")
+    killed = subprocess.run([*command, str(len(WHOLE))], input=WHOLE[:sent], check=False)
+    assert killed.returncode != 0
+    assert path.read_bytes() == b"old"
+    subprocess.run([*command, str(len(WHOLE))], input=WHOLE, check=True)
+    assert path.read_bytes() == WHOLE
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == ["gateway.json"]
 
 
 def test_a_record_that_cannot_be_written_says_what_the_node_said():
