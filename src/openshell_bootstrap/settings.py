@@ -47,14 +47,19 @@ class DockerSettings:
     Attributes:
         host: ``DOCKER_HOST``, an address such as ``unix:///var/run/docker.sock``; wins.
         context: ``DOCKER_CONTEXT``, a name in the Docker configuration.
-        verifies_tls: ``DOCKER_TLS_VERIFY`` is not empty.
+        uses_tls: ``DOCKER_TLS`` is not empty.
+        verifies_tls: ``DOCKER_TLS_VERIFY`` is not empty: TLS, and the engine must prove itself.
         cert_path: ``DOCKER_CERT_PATH``, a folder with ca.pem, cert.pem and key.pem.
+        config: ``DOCKER_CONFIG``, the folder of the Docker configuration, its contexts and
+            certificates.
     """
 
     host: str = ""
     context: str = ""
+    uses_tls: bool = False
     verifies_tls: bool = False
     cert_path: Path | None = None
+    config: Path = field(default_factory=lambda: Path.home() / ".docker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +108,14 @@ def _kubeconfig(environ: Mapping[str, str]) -> Path:
 
 
 def _docker(environ: Mapping[str, str]) -> DockerSettings:
-    cert_path = environ.get("DOCKER_CERT_PATH")
+    cert_path, config = environ.get("DOCKER_CERT_PATH"), environ.get("DOCKER_CONFIG")
     return DockerSettings(
         host=environ.get("DOCKER_HOST", ""),
         context=environ.get("DOCKER_CONTEXT", ""),
+        uses_tls=bool(environ.get("DOCKER_TLS")),
         verifies_tls=bool(environ.get("DOCKER_TLS_VERIFY")),
         cert_path=Path(cert_path) if cert_path else None,
+        config=Path(config) if config else Path.home() / ".docker",
     )
 
 

@@ -17,8 +17,9 @@ import docker
 import docker.errors
 import pytest
 
-from openshell_bootstrap.engine.connection import resolve
+from openshell_bootstrap.engine.connection import tls_config
 from openshell_bootstrap.engine.docker import DockerEngine
+from openshell_bootstrap.engine.endpoint import resolve
 from openshell_bootstrap.errors import BootstrapError
 from openshell_bootstrap.names import LABEL_GATEWAY
 from openshell_bootstrap.settings import read_settings
@@ -117,7 +118,7 @@ def docker_client(
 ) -> Iterator[docker.DockerClient]:
     """The engine as seen from outside the product. At the end nothing of the run is left."""
     endpoint = engine.connection.endpoint
-    client = docker.DockerClient(base_url=endpoint.url, tls=endpoint.tls or False)
+    client = docker.DockerClient(base_url=endpoint.url, tls=tls_config(endpoint.tls))
     request.config.stash[CLIENT] = client
     yield client
     if not request.config.getoption("--keep"):
@@ -245,7 +246,7 @@ def _anonymous() -> set[str]:
     try:
         endpoint = resolve(read_settings().docker)
         with contextlib.closing(
-            docker.DockerClient(base_url=endpoint.url, tls=endpoint.tls or False)
+            docker.DockerClient(base_url=endpoint.url, tls=tls_config(endpoint.tls))
         ) as client:
             volumes = client.volumes.list(filters={"dangling": True})
     except (BootstrapError, docker.errors.DockerException, OSError):

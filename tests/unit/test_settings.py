@@ -92,11 +92,20 @@ def test_the_engine_is_named_in_the_docker_commands_own_variables():
         {
             "DOCKER_HOST": "tcp://e:2376",
             "DOCKER_CONTEXT": "far",
+            "DOCKER_TLS": "1",
             "DOCKER_TLS_VERIFY": "1",
             "DOCKER_CERT_PATH": "/certs",
+            "DOCKER_CONFIG": "/config",
         }
     )
-    assert seen.docker == DockerSettings("tcp://e:2376", "far", True, Path("/certs"))
+    assert seen.docker == DockerSettings(
+        host="tcp://e:2376",
+        context="far",
+        uses_tls=True,
+        verifies_tls=True,
+        cert_path=Path("/certs"),
+        config=Path("/config"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ def connect(settings: DockerSettings) -> Engine:
     """The engine that the ``docker`` command would speak to. No call is made before the first use.
 
     Raises:
-        ConfigError: The Docker context or its certificates cannot be read.
+        ConfigError: The address, the Docker context or its certificates cannot be used.
     """
     # Loading the Docker library costs more than a whole `openshell --help`.
     from openshell_bootstrap.engine.docker import DockerEngine  # noqa: PLC0415

@@ -1,24 +1,24 @@
-"""Which engine is meant, and the way to it. The Docker library is loaded at the first call."""
+"""The way to an engine: the Docker library's client, and what it gets wrong of our endpoint."""
 
 import platform
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, cast
-from urllib.parse import quote, urlsplit
+from typing import Any
+from urllib.parse import quote
 
 import docker
 import docker.errors
 import requests
-from docker.context import Context, ContextAPI
+import urllib3
 from docker.tls import TLSConfig
 
 from openshell_bootstrap.engine import failures
+from openshell_bootstrap.engine.endpoint import Endpoint, Tls
+from openshell_bootstrap.engine.ssh import SshAdapter
 from openshell_bootstrap.engine.wire import VersionAnswer, convert
-from openshell_bootstrap.errors import ConfigError, EngineError, EngineTooOldError
-from openshell_bootstrap.settings import DockerSettings
+from openshell_bootstrap.errors import EngineError, EngineTooOldError
 
 OLDEST_API = "1.41"
 """Of Docker 20.10. The first to tell the cgroup version."""
@@ -27,81 +27,6 @@ SPOKEN_API = "1.44"
 """The newest that this adapter was written for; a newer engine is asked to speak this one."""
 
 REQUEST_TIMEOUT_S = 60
-DEFAULT_SOCKET = "unix:///var/run/docker.sock"
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where an engine is.
-
-    Attributes:
-        source: What named it: ``DOCKER_HOST``, ``context NAME`` or ``default``.
-    """
-
-    url: str
-    source: str
-    tls: TLSConfig | None = None
-
-    @property
-    def is_on_this_host(self) -> bool:
-        """It is reached without leaving the host; it may still be a virtual machine."""
-        parts = urlsplit(self.url)
-        return parts.scheme in {"unix", "npipe"} or parts.hostname in {"127.0.0.1", "localhost"}
-
-    @property
-    def is_network(self) -> bool:
-        """It is reached by an address and a port."""
-        return urlsplit(self.url).scheme not in {"unix", "npipe"}
-
-    def __str__(self) -> str:
-        return f"{self.url} (from {self.source})"
-
-
-def resolve(settings: DockerSettings) -> Endpoint:
-    """The engine that the ``docker`` command would speak to.
-
-    Order: ``DOCKER_HOST``, ``DOCKER_CONTEXT``, the current context of the Docker configuration,
-    the default socket
-    (docs.docker.com/engine/manage-resources/contexts and reference/cli/docker).
-
-    Raises:
-        ConfigError: The context or its files cannot be read.
-    """
-    if settings.host:
-        return Endpoint(settings.host, "DOCKER_HOST", _tls_of(settings))
-    try:
-        # None for an unknown name, whatever the library's types say.
-        context = cast("Context | None", ContextAPI.get_context(settings.context))
-    except Exception as error:  # the library raises bare Exception for a damaged context file
-        raise ConfigError("The Docker context cannot be read", details=str(error)) from error
-    if context is None:
-        named = "DOCKER_CONTEXT" if settings.context else "the Docker configuration"
-        raise ConfigError(
-            f"There is no Docker context {settings.context or ''}".rstrip(),
-            details=f"It is named by {named}.",
-            remedies=["`docker context ls` shows those that are there."],
-        )
-    if context.name == "default":
-        return Endpoint(DEFAULT_SOCKET, "default", _tls_of(settings))
-    return Endpoint(context.Host or DEFAULT_SOCKET, f"context {context.name}", context.TLSConfig)
-
-
-def _tls_of(settings: DockerSettings) -> TLSConfig | None:
-    if not settings.verifies_tls and settings.cert_path is None:
-        return None
-    folder = settings.cert_path or Path.home() / ".docker"
-    try:
-        return TLSConfig(
-            client_cert=(str(folder / "cert.pem"), str(folder / "key.pem")),
-            ca_cert=str(folder / "ca.pem"),
-            verify=settings.verifies_tls,
-        )
-    except docker.errors.TLSParameterError as error:
-        raise ConfigError(
-            "The certificates for the Docker engine cannot be used",
-            details=f"{folder}: {error.msg}",
-            remedies=["Set DOCKER_CERT_PATH to a folder with ca.pem, cert.pem and key.pem."],
-        ) from error
 
 
 @dataclass(frozen=True)
@@ -182,16 +107,34 @@ class Connection:
             self.api.close()
 
     def _client(self, version: str) -> docker.APIClient:
+        endpoint = self.endpoint
+        is_ssh = endpoint.scheme == "ssh"
         client = docker.APIClient(
-            base_url=self.endpoint.url,
+            base_url="unix://" if is_ssh else endpoint.url,
             version=version,
             timeout=REQUEST_TIMEOUT_S,
-            tls=self.endpoint.tls or False,
+            tls=tls_config(endpoint.tls),
         )
+        if is_ssh:
+            client.mount("http+docker://", SshAdapter(endpoint.url, REQUEST_TIMEOUT_S))
         # REQUESTS_CA_BUNDLE and its like would win over the authority that was given for it, and
         # no proxy leads to a socket: looking for one would cost more than the request itself.
-        client.trust_env = self.endpoint.tls is None and self.endpoint.is_network
+        client.trust_env = endpoint.tls is None and endpoint.scheme == "tcp"
         return client
+
+
+def tls_config(tls: Tls | None) -> TLSConfig | bool:
+    """How the Docker library wants to be told of TLS, or of none."""
+    if tls is None:
+        return False
+    if not tls.verifies:  # the user said so; once for every request is too often
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+    certificate, authority = tls.certificate, tls.authority
+    return TLSConfig(
+        client_cert=None if certificate is None else (str(certificate[0]), str(certificate[1])),
+        ca_cert=None if authority is None else str(authority),
+        verify=tls.verifies,
+    )
 
 
 def _raise_for_status(response: requests.Response) -> None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from openshell_bootstrap.engine import translate
-from openshell_bootstrap.engine.connection import Connection, resolve
+from openshell_bootstrap.engine.connection import Connection
 from openshell_bootstrap.engine.containers import DockerContainers
+from openshell_bootstrap.engine.endpoint import resolve
 from openshell_bootstrap.engine.images import DockerImages
 from openshell_bootstrap.engine.networks import DockerNetworks
 from openshell_bootstrap.engine.volumes import DockerVolumes
@@ -26,7 +27,7 @@ class DockerEngine:
 
     @classmethod
     def at(cls, settings: DockerSettings) -> "DockerEngine":
-        """The engine that these settings mean; raises as ``connection.resolve`` does."""
+        """The engine that these settings mean; raises as ``endpoint.resolve`` does."""
         return cls(Connection(resolve(settings)))
 
     @property

@@ -1,5 +1,7 @@
 """The same engine over the sockets that an engine can be reached by."""
 
+import os
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from openshell_bootstrap.engine.docker import DockerEngine
+from openshell_bootstrap.errors import EngineUnavailableError
 from openshell_bootstrap.models import ContainerSpec, FileEntry
 from openshell_bootstrap.settings import DockerSettings
 from tests.integration.engine.doors import make_certificates, tcp_door
@@ -31,7 +34,28 @@ def sleeper(engine: DockerEngine, tiny_image: str, unique_name: Callable[[str], 
     return container_id
 
 
-@pytest.fixture(params=["unix", "tcp", "tls"])
+SSH = """#!/bin/sh
+# Stands for ssh and the host over there: what follows the host's name is run here.
+unset DOCKER_HOST DOCKER_CONTEXT
+while [ "$1" != -- ]; do shift; done
+[ "$2" = far.example ] || { echo "ssh: no such host" >&2; exit 255; }
+shift 2
+exec sh -c "$*"
+"""
+
+
+@pytest.fixture
+def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("docker") is None:
+        pytest.skip("there is no docker command to be run over there")
+    command = tmp_path / "bin" / "ssh"
+    command.parent.mkdir()
+    command.write_text(SSH)
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
+
+
+@pytest.fixture(params=["unix", "tcp", "tls", "ssh"])
 def reached(
     request: pytest.FixtureRequest, engine: DockerEngine, tmp_path: Path
 ) -> Iterator[DockerEngine]:
@@ -42,6 +66,12 @@ def reached(
         return
     if scheme != "unix":
         pytest.skip("the engine under test is not behind a unix socket")
+    if request.param == "ssh":
+        request.getfixturevalue("ssh")
+        made = DockerEngine.at(DockerSettings(host=f"ssh://user@far.example:2222{path}"))
+        yield made
+        made.close()
+        return
     tls = make_certificates(tmp_path) if request.param == "tls" else None
     with tcp_door(path, tls) as port:
         settings = DockerSettings(
@@ -99,3 +129,14 @@ def test_files_go_both_ways(reached: DockerEngine, sleeper: str) -> None:
     reached.containers.put_files(sleeper, [file])
 
     assert reached.containers.get_file(sleeper, file.path) == file
+
+
+def test_what_ssh_says_is_told(ssh: None) -> None:
+    """R103: not that a connection was closed."""
+    engine = DockerEngine.at(DockerSettings(host="ssh://elsewhere.example"))
+
+    with pytest.raises(EngineUnavailableError) as caught:
+        engine.info()
+
+    assert "ssh: no such host" in caught.value.details
+    assert "ssh://elsewhere.example (from DOCKER_HOST)" in caught.value.details
