@@ -4,7 +4,7 @@ Nothing else in the product sleeps or retries.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import tenacity
 
@@ -43,22 +43,24 @@ def wait_until(
             raise WaitFailedError(f"Gave up waiting for {what}: {reason}", details=_show(seen))
         return seen
 
-    def over(state: tenacity.RetryCallState) -> S:
-        outcome = state.outcome
-        last = None if outcome is None else outcome.exception() or outcome.result()
-        cause = last if isinstance(last, BaseException) else None
-        raise WaitTimeoutError(
-            f"No sign of {what} after {patience.timeout_s:g} s", details=_show(last)
-        ) from cause
-
     looks = tenacity.Retrying(
         stop=tenacity.stop_before_delay(patience.timeout_s),
         wait=tenacity.wait_fixed(patience.interval_s),
         retry=tenacity.retry_if_exception(_is_transient)
         | tenacity.retry_if_result(lambda seen: not ready(seen)),
-        retry_error_callback=over,
+        retry_error_callback=lambda state: _give_up(state, patience, what),
     )
     return looks(look)
+
+
+def _give_up(state: tenacity.RetryCallState, patience: Patience, what: str) -> NoReturn:
+    """Tell the last look, and what it raised, in an error of its own."""
+    outcome = state.outcome
+    last = None if outcome is None else outcome.exception() or outcome.result()
+    cause = last if isinstance(last, BaseException) else None
+    raise WaitTimeoutError(
+        f"No sign of {what} after {patience.timeout_s:g} s", details=_show(last)
+    ) from cause
 
 
 def _is_transient(error: BaseException) -> bool:

@@ -64,6 +64,38 @@ def build_evidence(resources: Sequence[Resource]) -> ClusterEvidence:
     )
 
 
+def describe_unwell(seen: ClusterEvidence) -> tuple[str, ...]:
+    """Lines about pods that do not run as they should: their containers' states, then warnings."""
+    told = []
+    for pod in seen.unwell:
+        name = f"{pod['metadata'].get('namespace', '')}/{pod['metadata'].get('name', '')}"
+        status = pod["status"] or {}
+        told += [f"{name}: {said}" for said in (*_said(status), *_waiting(status))]
+    warnings = [event for event in seen.events if event["type"] == "Warning"]
+    told += [f"{each['about']}: {each['reason']}: {each['message']}" for each in warnings]
+    return tuple(dict.fromkeys(told))
+
+
+def _said(status: Object) -> list[str]:
+    parts = [status.get("reason"), status.get("message")]
+    return [": ".join(part for part in parts if part)] if any(parts) else []
+
+
+def _waiting(status: Object) -> list[str]:
+    states = (
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    )
+    found = []
+    for each in states:
+        for state in (each.get("state") or {}), (each.get("lastState") or {}):
+            stopped = state.get("waiting") or state.get("terminated") or {}
+            parts = [each.get("name"), stopped.get("reason"), stopped.get("message")]
+            if stopped:
+                found.append(": ".join(str(part) for part in parts if part))
+    return found
+
+
 def is_well(pod: Mapping[str, Any]) -> bool:
     """It ended well, or all its containers are ready; and nobody waits for it to go."""
     status = pod.get("status") or {}

@@ -15,16 +15,19 @@ from pathlib import Path
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import BootstrapError, ConfigError
-from openshell_bootstrap.events import Reporter, silent, step
+from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway.collect import collect
 from openshell_bootstrap.gateway.collected import Collected
 from openshell_bootstrap.gateway.results import DiagnosticsSaved
+from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.store.diagnostics import write_archive
 from openshell_bootstrap.store.host import Store
 
 DIAGNOSTICS_TIMEOUT_S = 20.0
 """How long evidence is collected at most."""
+
+_SOUND = frozenset({"running", "paused", "exited"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,14 @@ class Evidence:
         except BootstrapError as error:
             self.keep(error)
             raise
+
+    def keep_replaced(self, container: Container) -> None:
+        """Save before a container that did not end well is removed: its log goes with it."""
+        ended_well = not (container.exit_code or container.error)
+        if container.has_started and not (ended_well and container.status in _SOUND):
+            path = save_diagnostics(self)
+            if path is not None:
+                self.report(Notice(f"What can be seen of the replaced container is in {path}"))
 
 
 def save_diagnostics(evidence: Evidence, error: BootstrapError | None = None) -> Path | None:

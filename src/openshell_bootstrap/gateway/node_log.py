@@ -3,8 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from openshell_bootstrap.diagnosis import About, Diagnosis, Signs, diagnose
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.models import Container
+
+SIGN_LINES = 200
+"""A sign of trouble is not always among the very last lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,30 @@ def parse_moment(moment: str) -> datetime:
 def begin_s(container: Container) -> float:
     """Epoch second at which the container was started last; 0 if it never was."""
     return parse_moment(container.started_at).timestamp() if container.started_at else 0.0
+
+
+def last_log_lines(
+    engine: Engine, container: Container, count: int, *, since_s: float = 0
+) -> tuple[str, ...]:
+    """The last lines since the container's start that was seen: earlier ones prove nothing."""
+    since = max(begin_s(container), since_s)
+    lines = engine.containers.logs(container.id, tail=count, since=since)
+    return tuple(line.decode(errors="replace") for line in lines)
+
+
+def find_sign(engine: Engine, container: Container, *, since_s: float = 0) -> Diagnosis | None:
+    """What the log of this life and the end of the container say, if that is known.
+
+    Args:
+        engine: Where it is.
+        container: As it was seen.
+        since_s: Epoch second before which no line counts.
+
+    Raises:
+        EngineError: The log cannot be read.
+    """
+    lines = last_log_lines(engine, container, SIGN_LINES, since_s=since_s)
+    return diagnose(Signs.of(container, lines), About.of(container))
 
 
 def lines_of_lives(engine: Engine, container: Container, count: int) -> Lives:

@@ -10,7 +10,7 @@ import pytest
 
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig
 from openshell_bootstrap.events import Event, Notice
-from openshell_bootstrap.gateway import after_start
+from openshell_bootstrap.gateway import save_records
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Started
 from openshell_bootstrap.gateway.start import start
@@ -124,7 +124,7 @@ def store(tmp_path: Path) -> Store:
 @pytest.fixture
 def world(clock: FakeClock, store: Store, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(os, "fsync", lambda _file: None)  # how fast a disk is, is not tested here
-    monkeypatch.setattr(after_start, "build_kubeconfig", _build_kubeconfig)
+    monkeypatch.setattr(save_records, "build_kubeconfig", _build_kubeconfig)
     engine = FakeEngine()
     engine.add_image(DEFAULT_NODE_IMAGE, declared_volumes=DECLARED)
     return World(engine, FakeNodes(engine, clock), FakeHost(), store, clock)
