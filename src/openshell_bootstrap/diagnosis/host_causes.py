@@ -47,8 +47,8 @@ HOST: tuple[Cause, ...] = (
         line=line(r"sys/fs/cgroup.*(?:read-only file system|permission denied)"),
         brief="The node {node} may not write to its cgroup: its container is not privileged",
         remedies=(
-            "Run the engine where it can run privileged containers: `docker run --rm --privileged "
-            "{image} --version` must work.",
+            "Run the engine where it can run privileged containers: not rootless, and not in a "
+            "container that restricts it.",
             _CHECK,
         ),
     ),

@@ -106,8 +106,8 @@ def test_a_node_that_ends_is_explained_by_its_own_last_lines(world):
         world.start()
     assert ended.value.exit_code == 8
     assert "unable to select an IP" in ended.value.details
-    assert "the network is made again" in ended.value.remedies[0]
-    assert ended.value.remedies[-1].startswith("`openshell gateway logs`")
+    assert "openshell-cluster-t1" in ended.value.remedies[0]
+    assert ended.value.remedies[-1].startswith("`openshell gateway logs --name t1`")
     logs = [event.line for event in world.events if isinstance(event, NodeLog)]
     assert logs == ["unable to select an IP from default routes"]
     assert NAME in world.engine.state.disks
