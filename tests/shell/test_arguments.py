@@ -30,6 +30,7 @@ def added(node: Node, function: str, *arguments: str) -> list[str]:
 def test_disk_arguments_yield_to_the_user_s(
     node: Node, user: list[str], expected: list[str]
 ) -> None:
+    """R102."""
     assert added(node, "set_disk_arguments", "server", *user) == expected
 
 

@@ -48,6 +48,7 @@ def contents(folder: Path) -> dict[str, str]:
 def test_kubelet_is_told_of_cgroup_v1_alone(
     node: Node, v2: bool, minor: str, user: str, expected: str
 ) -> None:
+    """R97."""
     tree(node, PRIVATE, v2=v2)
     script = f'minor={minor}; set_cgroup_arguments "$@"; printf %s "$extra_arguments"'
     assert node.answer(script, "server", user) == expected
@@ -90,6 +91,7 @@ class Moved:
 
 
 def test_a_private_root_is_emptied_and_passes_its_controllers_on(node: Node) -> None:
+    """R96."""
     cgroup = tree(node, PRIVATE, v2=True)
     moved = Moved(cgroup)
     node.answer("leave_root_cgroup")
@@ -98,7 +100,7 @@ def test_a_private_root_is_emptied_and_passes_its_controllers_on(node: Node) -> 
 
 
 def test_processes_that_keep_coming_are_moved_again(node: Node) -> None:
-    """The write fails, as with EBUSY, until the third wait is over."""
+    """R96: the write fails, as with EBUSY, until the third wait is over."""
     cgroup = tree(node, PRIVATE, v2=True)
     (cgroup / "cgroup.subtree_control").unlink()
     (cgroup / "cgroup.subtree_control").symlink_to("later/file")
@@ -114,6 +116,7 @@ def test_processes_that_keep_coming_are_moved_again(node: Node) -> None:
 
 
 def test_a_root_that_never_empties_ends_with_71(node: Node) -> None:
+    """R96."""
     cgroup = tree(node, PRIVATE, v2=True)
     (cgroup / "cgroup.subtree_control").unlink()
     (cgroup / "cgroup.subtree_control").symlink_to("never/file")
@@ -164,6 +167,7 @@ def made_cgroup() -> Iterator[Path]:
 
 
 def test_the_kernel_takes_it_on_a_real_tree(node: Node, own_cgroup: Path) -> None:
+    """R96."""
     tree(node, PRIVATE, v2=False)
     script = """
         sleep 60 >/dev/null 2>&1 &

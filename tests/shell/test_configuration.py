@@ -22,6 +22,7 @@ def ship(node: Node, **files: str) -> None:
 
 
 def test_manifests_are_put_in_place_replaced_and_pruned(node: Node, manifests: Path) -> None:
+    """R27, R28."""
     ship(node, one="1", two="2")
     node.answer("install_manifests")
     assert (manifests / "one.yaml").read_text() == "1"

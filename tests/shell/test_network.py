@@ -94,6 +94,7 @@ def expected_rules(udp: int, tcp: int | None) -> list[str]:
 
 
 def test_pods_reach_docker_s_resolver_by_a_fixed_address(node: Node) -> None:
+    """R58, R98."""
     add_docker_resolver(node)
     file = node.root / "run/openshell/resolv.conf"
     assert provide(node, "server") == [f"{FLAG}{file}"]

@@ -17,7 +17,11 @@ from openshell_bootstrap.cluster.kubectl import (
 )
 from openshell_bootstrap.cluster.node_exec import ReadingAlong
 from openshell_bootstrap.cluster.volumes import observe_folders
-from openshell_bootstrap.errors import ClusterError, ClusterUnreachableError
+from openshell_bootstrap.errors import (
+    ClusterError,
+    ClusterUnreachableError,
+    NodeRefusedError,
+)
 from openshell_bootstrap.models import Completed
 
 UIDS = {"u-gone": "Error from server (NotFound): no\\nsecond line", "u-no": "(Forbidden): no"}
@@ -131,6 +135,15 @@ def test_before_k3s_was_started_kubectl_is_not_asked(node, content):
     assert not (node.folder / "log").exists()
 
 
+def test_a_refusal_to_start_k3s_is_told_with_its_reason(node):
+    (node.folder / "refused").write_text("store-damaged: no database\n")
+    with pytest.raises(NodeRefusedError) as refused:
+        Kubectl(node).get_json_since_start("nodes")
+    assert refused.value.details == "store-damaged: no database"
+    assert not refused.value.transient
+    assert not (node.folder / "log").exists()
+
+
 def test_a_kubectl_that_fails_is_not_hidden(node):
     (node.folder / "k3s-started").write_text("1\n")
     (node.folder / "kubectl").write_text("#!/bin/sh\necho connection refused >&2\nexit 1\n")
@@ -198,6 +211,28 @@ def test_a_kubelet_is_waited_for_until_it_listens(node, tmp_path):
     )
     assert node.run(["sh", "-c", script]).exit_status == 0
     assert (tmp_path / "tcp6").exists()
+
+
+def test_a_kubelet_is_not_waited_for_where_k3s_is_refused(node, tmp_path):
+    (tmp_path / "refused").touch()
+    script = AWAIT_KUBELET_SCRIPT.replace("/proc/net", str(tmp_path)).replace("sleep 0.1", "exit 9")
+    done = node.run(["sh", "-c", script])
+    assert (done.exit_status, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("first", ["", "1700000000\n"])
+def test_a_kubelet_is_not_waited_for_once_k3s_was_started_again(node, tmp_path, first):
+    """The first start does not count as one again."""
+    started = tmp_path / "k3s-started"
+    if first:
+        started.write_text(first)
+    starts = f"echo $((1700000000 + turns / 2)) >{started}"
+    script = AWAIT_KUBELET_SCRIPT.replace("/proc/net", str(tmp_path)).replace(
+        "sleep 0.1", f"turns=$((turns + 1)); {starts}"
+    )
+    done = node.run(["sh", "-c", f"turns=0; {script}"])
+    assert (done.exit_status, done.stderr) == (0, b"")
+    assert started.read_text() == "1700000001\n"
 
 
 def test_a_kubelet_that_never_listens_is_not_waited_for_for_ever(node, tmp_path):

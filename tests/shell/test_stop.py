@@ -15,6 +15,7 @@ Start = Callable[..., Life]
 
 
 def test_term_stops_k3s_and_ends_with_status_0(life: Start) -> None:
+    """R84."""
     run = life()
     run.await_line("started")
     run.send()
@@ -44,6 +45,7 @@ def test_more_signals_change_nothing(life: Start, node: Node) -> None:
 
 
 def test_a_k3s_that_ignores_term_is_killed(life: Start, node: Node) -> None:
+    """R84."""
     node.environment["BEHAVIOUR"] = "deaf"
     run = life(prepare="k3s_grace_s=1")
     run.await_line("started")
@@ -53,6 +55,7 @@ def test_a_k3s_that_ignores_term_is_killed(life: Start, node: Node) -> None:
 
 
 def test_pods_finish_after_containerd_is_gone(life: Start, node: Node) -> None:
+    """R84, R85."""
     node.environment["BEHAVIOUR"] = "pods"
     run = life()
     run.await_line("started")
@@ -65,6 +68,7 @@ def test_pods_finish_after_containerd_is_gone(life: Start, node: Node) -> None:
 
 
 def test_a_pod_that_never_finishes_is_killed(life: Start, node: Node) -> None:
+    """R84."""
     node.environment["BEHAVIOUR"] = "pods"
     pod = node.bin / "pod-process"
     pod.write_text(pod.read_text().replace("sleep 0.5", "sleep 60"))

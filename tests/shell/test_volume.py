@@ -27,6 +27,7 @@ def held(path: Path) -> Iterator[None]:
 
 
 def test_a_held_volume_is_refused_before_anything_else(node: Node) -> None:
+    """R06, R87."""
     with held(node.data / "openshell/lock"):
         done = node.call(REFUSING + 'main "$@"', "server")
     assert done.returncode == 75
@@ -140,6 +141,7 @@ def test_guard(
     given: str | None,
     reason: str | None,
 ) -> None:
+    """R14."""
     store, token, passwd = volume
     server = "var/lib/rancher/k3s/server"
     for path, content in (
@@ -253,12 +255,14 @@ def kept(node: Node) -> Path:
 
 
 def test_a_first_start_leads_to_the_volume(node: Node, identity: Path, kept: Path) -> None:
+    """R12."""
     node.answer("keep_node_identity; keep_node_identity")
     assert identity.readlink() == kept
     assert kept.stat().st_mode & 0o777 == 0o700
 
 
 def test_an_existing_password_moves_to_the_volume(node: Node, identity: Path, kept: Path) -> None:
+    """R12."""
     node.write("etc/rancher/node/password", "p1")
     node.write("etc/rancher/node/id", "i1")
     node.answer("keep_node_identity")
@@ -308,7 +312,7 @@ STEPS = ["cp", "chmod", "sync", "mv", "rm", "ln"]
 def test_a_password_survives_a_start_cut_short_at(
     node: Node, identity: Path, kept: Path, step: str
 ) -> None:
-    """The step's program ends the shell as kill -9 does: before its work, then after it."""
+    """R12: the step's program ends the shell as kill -9 does: before its work, then after it."""
     node.write("etc/rancher/node/password", "p1")
     for killer in ("kill -9 $$", f'command {step} "$@"; kill -9 $$'):
         died = node.call(f"{step}() {{ {killer}; }}; keep_node_identity")
