@@ -131,7 +131,6 @@ class Acting:
     def _create(self) -> None:
         names, spec = self.seen.names, self.spec
         with step(self.report, "Preparing the node"):
-            remove_leftover_scratch(self.engine, spec.name)
             for mount in scratch_mounts(names, self.generation):
                 self.engine.volumes.create(mount.source, object_labels(spec.name, "scratch"))
             self.node_id = self.engine.containers.create(
@@ -142,6 +141,8 @@ class Acting:
                     has_modules=self.seen.host.has_modules,
                 )
             )
+            # Only now: another host may be as far as having made its own, and gives way here.
+            remove_leftover_scratch(self.engine, spec.name)
             self.engine.containers.put_files(self.node_id, self._files())
 
     def _files(self) -> tuple[FileEntry, ...]:
@@ -183,10 +184,17 @@ class Acting:
         """Remove what this run made of a gateway that never came up; says what it removed.
 
         The data volume goes only if this run made it and the engine says that no node was ever
-        started on it: then it holds nothing but our own record.
+        started on it: then it holds nothing but our own record. A container that another host
+        made meanwhile needs the network and the volume.
         """
         removed = []
-        made = self._find_made()
+        own = [mount.source for mount in scratch_mounts(self.seen.names, self.generation)]
+        found = self.engine.containers.find(self.seen.names.container)
+        made = found if found is not None and self._is_own(found) else None
+        if found is not None and made is None:
+            for name in own:
+                self.engine.volumes.remove(name)
+            return ()
         if made is not None:
             if made.is_up:
                 self.engine.containers.stop(made.id, self.request.grace_s)
@@ -202,12 +210,10 @@ class Acting:
             removed.append(f"network {self.seen.names.network}")
         return tuple(removed)
 
-    def _find_made(self) -> Container | None:
-        """The container that this run made, known by its scratch volumes, answer lost or not."""
-        found = self.engine.containers.find(self.seen.names.container)
+    def _is_own(self, container: Container) -> bool:
+        """This run made it; known by its scratch volumes, whether or not the answer was lost."""
         own = {mount.source for mount in scratch_mounts(self.seen.names, self.generation)}
-        is_own = found is not None and any(mount.source in own for mount in found.mounts)
-        return found if is_own else None
+        return any(mount.source in own for mount in container.mounts)
 
 
 def pull_image(engine: Engine, image: str, progress: Progress) -> None:
