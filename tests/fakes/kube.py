@@ -20,6 +20,8 @@ from openshell_bootstrap.cluster.kubectl import (
     SINCE_START_SCRIPT,
 )
 from openshell_bootstrap.cluster.nodes import LEASE_NAMESPACE
+from openshell_bootstrap.cluster.pod_dns import POD_DNS_SCRIPT
+from openshell_bootstrap.cluster.usage import USAGE_SCRIPT
 from openshell_bootstrap.cluster.volumes import FOLDERS_SCRIPT
 from openshell_bootstrap.models import Completed
 from tests.fakes.clock import FakeClock
@@ -34,6 +36,7 @@ KINDS = {
     "leases.coordination.k8s.io": "Lease",
     "deployments.apps": "Deployment",
     "daemonsets.apps": "DaemonSet",
+    "events": "Event",
 }
 PLURALS = {
     "Node": "nodes",
@@ -71,6 +74,8 @@ class FakeKube:
         refusal: What ``/run/openshell/refused`` says; empty: there is no such file.
         objects: Everything the API server holds; may be changed freely.
         folders: Real places of the node's folders, by path.
+        used_kib: What the files of the node's folders take, by path.
+        pod_dns: How the pods' name server answers, as the probe tells it.
         has_gate: The API server lets a volume's affinity be changed.
         is_up: The API server answers.
         alive: Names of nodes whose kubelet renews their lease.
@@ -84,6 +89,8 @@ class FakeKube:
     refusal: str = ""
     objects: dict[Key, Manifest] = field(default_factory=dict)
     folders: dict[str, str] = field(default_factory=dict)
+    used_kib: dict[str, int] = field(default_factory=dict)
+    pod_dns: str = "cluster answered\noutside answered\n"
     has_gate: bool = True
     is_up: bool = True
     alive: set[str] = field(default_factory=set)
@@ -151,6 +158,11 @@ class FakeKube:
                 return self._delete_all(stdin)
             case ("sh", "-c", script) if script == FOLDERS_SCRIPT:
                 return 0, "".join(f"{self.folders.get(p, '')}\n" for p in stdin.splitlines()), ""
+            case ("sh", "-c", script, "sh", _seconds) if script == USAGE_SCRIPT:
+                known = (self.used_kib.get(path, "") for path in stdin.splitlines())
+                return 0, "".join(f"{used}\n" for used in known), ""
+            case ("sh", "-c", script, "sh", _seconds, _name) if script == POD_DNS_SCRIPT:
+                return 0, self.pod_dns, ""
             case ("mkdir", "-p", *paths):
                 self.folders.update({path: path for path in paths})
                 return 0, "", ""

@@ -5,8 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 
+from openshell_bootstrap.gateway.claims import show_bytes
 from openshell_bootstrap.gateway.results import (
     Checked,
+    ClaimStatus,
     CleanedNodes,
     Destroyed,
     DiagnosticsSaved,
@@ -136,6 +138,11 @@ def _(result: Status) -> str:
         facts.append(("node", _node(result)))
         facts += [("stale node", name) for name in result.node.foreign]
     facts += [("workload", f"{one.name}: {one.ready} of {one.wanted}") for one in result.workloads]
+    if result.dns is not None:
+        facts.append(
+            ("names", f"{result.dns.cluster} in the cluster, {result.dns.outside} outside of it")
+        )
+    facts += [("claim", line) for one in result.claims for line in _claim(one)]
     facts += [
         ("API", result.endpoint),
         ("volume", _present(result.volume, is_there=result.volume_present)),
@@ -151,7 +158,19 @@ def _node(result: Status) -> str:
     assert node is not None  # noqa: S101 - the caller looked
     word = "ready" if node.ready else "not ready"
     parts = [part for part in (word, node.version, node.address, node.detail) if part]
+    parts += node.pressures
     return f"{node.name}: {', '.join(parts)}"
+
+
+def _claim(claim: ClaimStatus) -> list[str]:
+    """A claim's own line, and one more for each thing to know of it."""
+    asked = f"asked for {show_bytes(claim.requested_bytes)}"
+    used = "" if claim.used_bytes is None else f"holds {show_bytes(claim.used_bytes)}, "
+    lines = [f"{claim.claim}: {used}{asked}", claim.problem]
+    lines += [f"-> {claim.next_step}"] if claim.next_step else []
+    lines += [f"mounted by {', '.join(claim.pods)}"] if claim.pods and claim.problem else []
+    lines += [f"in {claim.folder}"] if claim.folder else []
+    return [line if place == 0 else f"  {line}" for place, line in enumerate(lines) if line]
 
 
 def _present(name: str, *, is_there: bool | None) -> str:
@@ -230,7 +249,7 @@ def _(result: Versions) -> str:
 
 @table_of.register
 def _(result: Checked) -> str:
-    found = Counter(one.severity for one in result.checks)
+    found: Counter[str] = Counter(one.severity for one in result.checks)
     counted = ", ".join(
         f"{found[severity]} {word}{'s' * (found[severity] != 1)}"
         for severity, word in (("problem", "problem"), ("warning", "warning"))

@@ -26,6 +26,7 @@ class Node:
         ready: Status of its condition Ready; empty if there is none yet.
         heartbeat: When its kubelet last said so, in whole seconds.
         detail: What the condition's message says.
+        pressures: Its conditions that say that it runs short: ``DiskPressure`` and the like.
         taints: Keys of its taints.
         is_terminating: It is deleted already and waits for a finalizer.
     """
@@ -37,6 +38,7 @@ class Node:
     ready: Literal["True", "False", "Unknown", ""] = ""
     heartbeat: datetime | None = None
     detail: str = ""
+    pressures: tuple[str, ...] = ()
     taints: frozenset[str] = frozenset()
     is_terminating: bool = False
     version: str = ""
@@ -78,6 +80,7 @@ class Pod:
     Attributes:
         node_name: The node it is bound to; empty if it is not.
         has_controller: Something makes it again when it is gone.
+        claims: Names of the claims of its namespace that it mounts.
         raw: The whole object as JSON, without its managed fields.
     """
 
@@ -86,6 +89,7 @@ class Pod:
     uid: str
     node_name: str
     has_controller: bool
+    claims: tuple[str, ...] = ()
     raw: bytes = field(default=b"", repr=False)
 
     @property
@@ -142,8 +146,17 @@ class _LeaseObject(msgspec.Struct, frozen=True):
     spec: _LeaseSpec = _LeaseSpec()
 
 
+class _ClaimSource(msgspec.Struct, frozen=True, rename="camel"):
+    claim_name: str
+
+
+class _PodVolume(msgspec.Struct, frozen=True, rename="camel"):
+    persistent_volume_claim: _ClaimSource | None = None
+
+
 class _PodSpec(msgspec.Struct, frozen=True, rename="camel"):
     node_name: str = ""
+    volumes: list[_PodVolume] | None = None
 
 
 class _PodObject(msgspec.Struct, frozen=True):
@@ -188,6 +201,13 @@ def _parse_node(raw: bytes) -> Node:
         ready=ready.status if ready else "",
         heartbeat=(ready or _NO_CONDITION).last_heartbeat_time,
         detail=(ready or _NO_CONDITION).message,
+        pressures=tuple(
+            sorted(
+                each.type
+                for each in conditions.values()
+                if each.type.endswith("Pressure") and each.status == "True"
+            )
+        ),
         taints=frozenset(taint.key for taint in node.spec.taints or ()),
         is_terminating=meta.deletion_timestamp is not None,
         version=node.status.node_info.kubelet_version,
@@ -203,5 +223,10 @@ def _parse_pod(raw: bytes) -> Pod:
         uid=pod.metadata.uid,
         node_name=pod.spec.node_name,
         has_controller=any(each.controller for each in pod.metadata.owner_references or ()),
+        claims=tuple(
+            each.persistent_volume_claim.claim_name
+            for each in pod.spec.volumes or ()
+            if each.persistent_volume_claim
+        ),
         raw=raw,
     )

@@ -18,6 +18,7 @@ from openshell_bootstrap.cluster.kubectl import Kubectl, Outcome
 from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.cluster.nodes import HOSTNAME_LABEL, Node
 from openshell_bootstrap.cluster.objects import ObjectMeta, Resource, parse
+from openshell_bootstrap.cluster.usage import parse_quantity
 from openshell_bootstrap.errors import ClusterError
 from openshell_bootstrap.models import DATA_PATH
 
@@ -76,12 +77,18 @@ class Volume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A persistent volume claim."""
+    """A persistent volume claim.
+
+    Attributes:
+        volume: The volume that it is bound to, empty if to none.
+        requested: Bytes that it asks for, 0 where that cannot be read.
+    """
 
     namespace: str
     name: str
     uid: str
     volume: str = ""
+    requested: int = 0
     is_terminating: bool = False
 
     def __str__(self) -> str:
@@ -130,8 +137,13 @@ class _VolumeObject(msgspec.Struct, frozen=True):
     spec: _VolumeSpec
 
 
+class _Requested(msgspec.Struct, frozen=True):
+    requests: dict[str, str] | None = None
+
+
 class _ClaimSpec(msgspec.Struct, frozen=True, rename="camel"):
     volume_name: str = ""
+    resources: _Requested = _Requested()
 
 
 class _ClaimObject(msgspec.Struct, frozen=True):
@@ -155,6 +167,7 @@ def parse_claims(resources: Sequence[Resource]) -> tuple[Claim, ...]:
             name=claim.metadata.name,
             uid=claim.metadata.uid,
             volume=claim.spec.volume_name,
+            requested=parse_quantity((claim.spec.resources.requests or {}).get("storage", "")),
             is_terminating=claim.metadata.deletion_timestamp is not None,
         )
         for claim in claims

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError, EngineUnavailableError
+from openshell_bootstrap.gateway.bundle_changes import read_bundle_changes
 from openshell_bootstrap.gateway.host import Host, HostFacts
 from openshell_bootstrap.gateway.journal import JOURNAL_PATH, Journal, decode_journal
 from openshell_bootstrap.gateway.node_container import mounts_data_volume, object_labels
@@ -82,6 +83,7 @@ class Seen:
         others: Every other container of the engine.
         on_volume: Read through a container; None where the volume is absent.
         host_copy: What this host has of a record that a release of ours wrote.
+        bundle_changes: Files in the container that are not those of this release, one line each.
     """
 
     names: GatewayNames
@@ -94,6 +96,7 @@ class Seen:
     others: tuple[Container, ...]
     on_volume: OnVolume | Unknown | None
     host_copy: HostRecord | None = None
+    bundle_changes: tuple[str, ...] = ()
 
     @property
     def record(self) -> GatewayRecord | Unknown | None:
@@ -162,7 +165,7 @@ def observe(
     others = tuple(one for one in everything if one.name != names.container)
     aside = next((one for one in others if one.name == names.aside(one.id)), None)
     volume = engine.volumes.find(names.volume)
-    opener = next((one for one in (container, aside) if one and _opens(one, names)), None)
+    opener = next((one for one in (container, aside) if opens(one, names)), None)
     return Seen(
         names=names,
         engine=info,
@@ -175,13 +178,18 @@ def observe(
         on_volume=None
         if volume is None
         else _read_volume(engine, names, opener, helper_images, with_token=with_token),
+        bundle_changes=read_bundle_changes(engine, container)
+        if container is not None and container.labels.get(LABEL_GATEWAY) == name
+        else (),
     )
 
 
-def _opens(container: Container, names: GatewayNames) -> bool:
+def opens(container: Container | None, names: GatewayNames) -> bool:
     """The volume's files can be read through it; not so through one that is half removed."""
-    return container.status not in {"dead", "removing"} and mounts_data_volume(
-        container, names.gateway
+    return (
+        container is not None
+        and container.status not in {"dead", "removing"}
+        and mounts_data_volume(container, names.gateway)
     )
 
 

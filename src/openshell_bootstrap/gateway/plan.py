@@ -4,19 +4,20 @@
 something that nobody could say.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from openshell_bootstrap.bundle import digest as bundle_digest
 from openshell_bootstrap.errors import GatewayStateError
-from openshell_bootstrap.gateway.node_container import describe_changes
+from openshell_bootstrap.gateway.classify import classify
+from openshell_bootstrap.gateway.drift import describe_drift
 from openshell_bootstrap.gateway.observe import OnVolume, Seen
-from openshell_bootstrap.gateway.record import spec_digest
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import PlannedAction
 from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.state import State, find_mend, refusal
+from openshell_bootstrap.gateway.subnet import fits
 from openshell_bootstrap.models import Container, Network
-from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_GATEWAY, LABEL_SPEC_DIGEST
+from openshell_bootstrap.names import LABEL_GATEWAY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +141,9 @@ def plan_start(
     if creates and not image_present:
         steps.append(Step(Pull(image=settled.spec.image), "it is not on the engine"))
     if creates:
-        steps += _network_steps(seen)
+        first, late = _network_steps(seen, settled.spec.subnet)
+        steps += first
+        node = [*_before_create(node, late)]
     if creates and seen.volume is None:
         steps.append(Step(MakeVolume(), "there is none"))
     return StartPlan(
@@ -152,17 +155,41 @@ def plan_start(
 def _node_steps(
     request: StartRequest, settled: Settled, seen: Seen
 ) -> tuple[list[Step], list[str]]:
-    container = seen.container
+    """What the state of the gateway's parts asks for, and then what differs in its settings."""
+    state = replace(classify(seen), is_given_up=request.start_empty)
+    mend, container = find_mend(state), seen.container
+    if mend == "refuse":
+        raise _refused(state)
     if container is None:
         return [*_create("there is none")], []
-    if not container.has_started and not container.is_up:
-        why = "it was never started, so it may be half made"
-        return [Step(RemoveNode(container=container), why), *_create(why)], []
-    if seen.is_retired:
-        return _adopt(container), []
-    if container.status in {"running", "paused"}:
-        return _of_running(request, settled, seen, container)
-    return _of_stopped(request, settled, seen, container), []
+    match mend:
+        case "replace":
+            why = "it was never started, so it may be half made"
+            return [Step(RemoveNode(container=container), why), *_create(why)], []
+        case "adopt":
+            return _adopt(container), []
+        case "recreate":
+            reasons = [*_reasons(request, settled, seen, container), _why_recreate(state)]
+            return _recreate(container, "; ".join(reasons)), []
+        case "start":
+            return _of_stopped(request, settled, seen, container), []
+        case _:
+            return _of_running(request, settled, seen, container)
+
+
+def _refused(state: State) -> GatewayStateError:
+    cause, next_step = refusal(state)
+    return GatewayStateError(
+        f"The gateway {state.name!r} is left as it is: {cause}", remedies=[next_step]
+    )
+
+
+def _why_recreate(state: State) -> str:
+    return (
+        state.why("network")
+        if state.network == "lost"
+        else f"the engine calls it {state.container}"
+    )
 
 
 def _create(why: str) -> tuple[Step, Step]:
@@ -179,16 +206,11 @@ def _adopt(container: Container) -> list[Step]:
 def _of_running(
     request: StartRequest, settled: Settled, seen: Seen, container: Container
 ) -> tuple[list[Step], list[str]]:
-    drift = describe_drift(settled, container)
-    reason = ""
-    if lost := lost_network(seen.networks, container):
-        reason = lost
-    elif request.recreate:
-        reason = "; ".join(drift) or "it was asked for"
-    else:
-        _refuse_unasked_recreate(request, settled, seen)
-    if reason:
-        return _recreate(container, reason), []
+    drift = describe_drift(settled, container, seen.bundle_changes)
+    if request.recreate:
+        reasons = [*drift, *_given_files(request, seen)]
+        return _recreate(container, "; ".join(reasons) or "it was asked for"), []
+    _refuse_unasked_recreate(request, settled, seen)
     steps = []
     if container.status == "paused":
         steps.append(Step(Unpause(container=container), "it is paused"))
@@ -214,13 +236,7 @@ def _refuse_unasked_recreate(request: StartRequest, settled: Settled, seen: Seen
 def _of_stopped(
     request: StartRequest, settled: Settled, seen: Seen, container: Container
 ) -> list[Step]:
-    reasons = [*describe_drift(settled, container), *_given_files(request, seen)]
-    if lost := lost_network(seen.networks, container):
-        reasons.append(lost)
-    if container.status in {"dead", "removing"}:
-        reasons.append(f"the engine calls it {container.status}")
-    if request.recreate:
-        reasons.append("it was asked for")
+    reasons = _reasons(request, settled, seen, container)
     if reasons:
         return _recreate(container, "; ".join(reasons))
     why = f"it is {container.status}"
@@ -228,13 +244,22 @@ def _of_stopped(
     return [*steps, Step(StartNode(), why)]
 
 
+def _reasons(
+    request: StartRequest, settled: Settled, seen: Seen, container: Container
+) -> list[str]:
+    """Why a container is made anew that could do as it is."""
+    drift = describe_drift(settled, container, seen.bundle_changes)
+    asked = ["it was asked for"] if request.recreate else []
+    return [*drift, *_given_files(request, seen), *asked]
+
+
 def _given_files(request: StartRequest, seen: Seen) -> Iterator[str]:
     """Files that were given and that the gateway does not have already, one line each."""
     known = seen.on_volume if isinstance(seen.on_volume, OnVolume) else OnVolume()
     if request.token is not None and not known.token:
-        yield "token: given"
+        yield "token: none -> given"
     if request.registries is not None and request.registries != known.registries:
-        yield "registries: given"
+        yield f"registries: {'none' if known.registries is None else 'recorded'} -> given"
 
 
 def _recreate(container: Container, why: str) -> list[Step]:
@@ -242,44 +267,44 @@ def _recreate(container: Container, why: str) -> list[Step]:
     return [*steps, Step(RemoveNode(container=container), why), *_create(why)]
 
 
-def describe_drift(settled: Settled, container: Container) -> tuple[str, ...]:
-    """How the container differs from what would be made now, one line each."""
-    labels = container.labels
-    lines: list[str] = []
-    if labels.get(LABEL_SPEC_DIGEST) != spec_digest(settled.spec):
-        base = settled.base or settled.spec
-        lines += describe_changes(base, settled.spec) or ["it was made with other settings"]
-    if labels.get(LABEL_BUNDLE_DIGEST) != bundle_digest():
-        lines.append("the files that this release puts into a node are newer than its own")
-    return tuple(lines)
+def _network_steps(seen: Seen, subnet: str) -> tuple[list[Step], list[Step]]:
+    """What comes first, and what must wait until the old container is gone.
 
+    A network is made before the one that it replaces is let go: where there is no free range,
+    everything is as it was.
+    """
+    own = {seen.node_container_id}
 
-def lost_network(networks: Sequence[Network], container: Container) -> str:
-    """Why the container's network is not the gateway's: Docker keeps its id, not its name."""
-    attached = {one.network_id for one in container.attachments if one.network_id}
-    present = {network.id for network in networks}
-    if not present:
-        return "its network is gone"
-    if not attached:
-        return "it is on no network"
-    if not attached & present:
-        return "its network was made again since"
-    return ""
-
-
-def _network_steps(seen: Seen) -> list[Step]:
-    if not seen.networks:
-        return [Step(MakeNetwork(), "there is none")]
+    def is_ours(network: Network) -> bool:
+        return network.labels.get(LABEL_GATEWAY) == seen.names.gateway
 
     def can_go(network: Network) -> bool:
-        return not network.containers and network.labels.get(LABEL_GATEWAY) == seen.names.gateway
+        return not network.containers and is_ours(network)
 
-    needed_first = sorted(seen.networks, key=lambda one: (can_go(one), one.id))
-    return [
+    needed_first = sorted(
+        (one for one in seen.networks if fits(one, subnet)), key=lambda one: (can_go(one), one.id)
+    )
+    first = [
         Step(RemoveTwinNetwork(network_id=twin.id), "two networks have one name")
         for twin in needed_first[1:]
         if can_go(twin)
     ]
+    if not needed_first:
+        why = f"that which is there is not {subnet}" if seen.networks else "there is none"
+        first = [Step(MakeNetwork(), why)]
+    late = [
+        Step(RemoveTwinNetwork(network_id=other.id), f"it is not {subnet}")
+        for other in seen.networks
+        if not fits(other, subnet) and is_ours(other) and {*other.containers} <= own
+    ]
+    return first, late
+
+
+def _before_create(node: list[Step], late: list[Step]) -> Iterator[Step]:
+    for step in node:
+        if isinstance(step.action, CreateNode):
+            yield from late
+        yield step
 
 
 def _what(action: Action, settled: Settled, seen: Seen) -> str:  # noqa: C901, PLR0911 - one line per action
@@ -288,7 +313,8 @@ def _what(action: Action, settled: Settled, seen: Seen) -> str:  # noqa: C901, P
         case Pull():
             return f"pull the image {action.image}"
         case MakeNetwork():
-            return f"make the network {names.network}"
+            subnet = settled.spec.subnet
+            return f"make the network {names.network}" + f" with {subnet}" * bool(subnet)
         case RemoveTwinNetwork():
             return f"remove the unused network {action.network_id[:12]}"
         case MakeVolume():

@@ -129,6 +129,8 @@ class NodeStatus:
     detail: str = ""
     foreign: tuple[str, ...] = ()
     """Other node objects on the volume's cluster."""
+    pressures: tuple[str, ...] = ()
+    """What it runs short of, in Kubernetes' words: ``DiskPressure``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,13 +143,55 @@ class WorkloadStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimStatus:
+    """A claim that is in trouble, or all that its folder holds, where that was asked for.
+
+    Attributes:
+        claim: ``namespace/name``.
+        pods: ``namespace/name`` of the pods that mount it.
+        node: The node, not in this cluster, that its volume names; empty where it names ours.
+        folder: Where its files are, on the engine's host; empty where they are not on the
+            gateway's volume.
+        requested_bytes: What it asked for; nothing holds it to that.
+        used_bytes: What its files take on their disk; None where it was not measured.
+        problem: What is wrong; empty where nothing is.
+        next_step: What to do about that.
+    """
+
+    claim: str
+    volume: str
+    pods: tuple[str, ...] = ()
+    node: str = ""
+    folder: str = ""
+    requested_bytes: int = 0
+    used_bytes: int | None = None
+    problem: str = ""
+    next_step: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DnsStatus:
+    """Whether names resolve from a pod's place: ``answered``, ``failed`` or ``unknown``.
+
+    Attributes:
+        cluster: Names of the cluster's services.
+        outside: Names for which the pods' name server has to ask another.
+    """
+
+    cluster: str
+    outside: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """A gateway as a whole and its parts.
 
     Attributes:
         exit_code: ready 0, absent 3, stopped 4, unknown 5 or 6, starting 7, anything else 8.
         container: The engine's word, ``absent`` or ``unknown``.
-        drift: What differs from what this release would make; applied by a recreate.
+        claims: Those in trouble; all of them where their use was asked for.
+        dns: None where nothing was asked: the node or its name server is not up.
+        drift: What differs from what ``start`` would make now; applied by a recreate.
     """
 
     name: str
@@ -160,6 +204,8 @@ class Status:
     health: str = ""
     node: NodeStatus | None = None
     workloads: tuple[WorkloadStatus, ...] = ()
+    claims: tuple[ClaimStatus, ...] = ()
+    dns: DnsStatus | None = None
     endpoint: str = ""
     volume: str = ""
     volume_present: bool | None = None

@@ -3,7 +3,7 @@
 Pure. An explicit flag wins over the record; the record wins over everything else.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from openshell_bootstrap.errors import GatewayExistsError, GatewayStateError
@@ -76,6 +76,15 @@ def settle(
     if base is None:
         spec = _overlay(_new(request, seen, default_image, choose_port), request)
         return Settled(spec=_with_proxies(spec, request), base=None)
+    return _over(base, request, notices)
+
+
+def settle_recorded(spec: GatewaySpec, proxies: Mapping[str, str]) -> Settled:
+    """What follows from a record and this environment alone, where nothing is asked for."""
+    return _over(spec, StartRequest(name=spec.name, proxies=proxies), ())
+
+
+def _over(base: GatewaySpec, request: StartRequest, notices: tuple[str, ...]) -> Settled:
     asked = _overlay(base, request)
     return Settled(
         spec=_with_proxies(asked, request),
@@ -281,6 +290,7 @@ def _overlay(spec: GatewaySpec, request: StartRequest) -> GatewaySpec:
         "k3s_args": request.k3s_args,
         "tls_sans": request.tls_sans,
         "gpus": request.gpus,
+        "subnet": request.subnet,
     }
     changes: dict[str, object] = {key: value for key, value in given.items() if value is not None}
     return _keep_cluster_direct(replace(spec, **changes))  # type: ignore[arg-type]  # its fields

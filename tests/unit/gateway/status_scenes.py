@@ -1,9 +1,13 @@
 """States in which status may meet a gateway, each brought about by what brings it about."""
 
+from dataclasses import replace
+
 from openshell_bootstrap.errors import ContainerNotRunningError
+from openshell_bootstrap.gateway.record import encode_record
 from openshell_bootstrap.models import Health
 from tests.fakes import kube_objects as objects
 from tests.unit.gateway.conftest import NAME
+from tests.unit.gateway.scenes import record_of
 
 NODE = "openshell-t1"
 FULL = b"write /var/lib/rancher/k3s/x: no space left on device"
@@ -157,19 +161,86 @@ def deployment_unseen(world):
     world.kube.get("Deployment", "coredns", "kube-system")["metadata"]["generation"] = 2
 
 
-def api_leaves_between(world):
-    world.start()
-
-    def leave(kube):
-        kube.is_up = False
-
-    world.kube.before[len(world.kube.runs) + 1] = leave
-
-
 def ends_between(world):
     world.start()
     ended = ContainerNotRunningError("The container does not run")
     world.engine.fail("containers.exec", ended, after=1)
+
+
+def refuses(world):
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.nodes.refuses = "token-differs: it is another one"
+    world.engine.containers.start(world.engine.seen(NAME).id)
+
+
+def short_of_disk(world):
+    world.start()
+    pressure = {"type": "DiskPressure", "status": "True"}
+    world.kube.get("Node", NODE)["status"]["conditions"].append(pressure)
+
+
+def add_claim(world, name, *, node):
+    """A claim of 1Gi that is bound to a volume on a node, and the pod that mounts it."""
+    world.kube.add(objects.volume(name, node, claim_uid="u"), objects.claim(name, uid=f"u-{name}"))
+    pod = objects.pod(f"work-{name}", NODE, controller="StatefulSet")
+    source = {"persistentVolumeClaim": {"claimName": f"claim-{name}"}}
+    pod["spec"]["volumes"] = [{"name": "data", **source}, {"name": "x", "emptyDir": {}}]
+    world.kube.add(pod)
+
+
+def stranded(world):
+    world.start()
+    add_claim(world, "pvc-1", node=NODE)
+    add_claim(world, "pvc-2", node="old")
+
+
+def no_names_outside(world):
+    world.start()
+    world.kube.pod_dns = "cluster answered\noutside failed\n"
+
+
+def no_names(world):
+    world.start()
+    world.kube.pod_dns = "cluster failed\noutside failed\n"
+
+
+def names_not_asked(world):
+    world.start()
+    world.kube.pod_dns = ""
+
+
+def write_record(world, **changes):
+    tree = world.engine.volume_files(NAME)
+    record = replace(record_of(world), **changes)
+    tree.write("/openshell/gateway.json", encode_record(record))
+
+
+def record_of_another_gateway(world):
+    world.start()
+    write_record(world, spec=replace(record_of(world).spec, name="t2"))
+
+
+def record_of_another_cluster(world):
+    world.start()
+    write_record(world, cluster_id="c" * 64)
+
+
+def record_lost(world):
+    world.start()
+    world.engine.volume_files(NAME).remove("/openshell/gateway.json")
+
+
+def emptied(world):
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.engine.volume_files(NAME).nodes.clear()
+
+
+def volume_gone(world):
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    del world.engine.state.disks[NAME]
 
 
 def network_gone(world):

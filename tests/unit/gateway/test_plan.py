@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.errors import GatewayStateError
+from openshell_bootstrap.gateway.classify import lost_network
 from openshell_bootstrap.gateway.observe import OnVolume
 from openshell_bootstrap.gateway.plan import (
     CreateNode,
@@ -17,8 +18,6 @@ from openshell_bootstrap.gateway.plan import (
     StartNode,
     StopNode,
     Unpause,
-    describe_drift,
-    lost_network,
 )
 from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import Attachment, Network
@@ -140,8 +139,8 @@ def test_recreate_without_drift_is_done_because_it_was_asked_for(status):
     ("changes", "asked", "told"),
     [
         (("image: a -> b",), {}, "image: a -> b"),
-        ((), {"token": b"t"}, "token: given"),
-        ((), {"registries": b"r"}, "registries: given"),
+        ((), {"token": b"t"}, "token: none -> given"),
+        ((), {"registries": b"r"}, "registries: none -> given"),
     ],
 )
 def test_a_flag_that_differs_is_refused_while_the_gateway_runs(status, changes, asked, told):
@@ -168,7 +167,7 @@ def test_given_files_recreate_a_gateway_that_does_not_run():
     seen = standing(container=container_of(status="exited"), on_volume=OnVolume(record=RECORD))
     done = plan(seen, token=b"t", registries=b"")
     assert kinds(done) == [RemoveNode, CreateNode, StartNode]
-    assert done.steps[0].why == "token: given; registries: given"
+    assert done.steps[0].why == "token: none -> given; registries: none -> given"
 
 
 def test_an_image_is_pulled_only_where_a_container_is_made_of_it():
@@ -223,21 +222,6 @@ def test_networks_are_left_alone_while_no_container_is_made():
 def test_a_network_is_known_by_its_id_and_not_its_name(networks, attached, lost):
     attachments = tuple(Attachment(network=NAMES.network, network_id=one) for one in attached)
     assert lost_network(networks, container_of(attachments=attachments)) == lost
-
-
-def test_drift_is_told_line_by_line():
-    settled = Settled(spec=OTHER_SPEC, base=SPEC)
-    assert describe_drift(settled, container_of()) == ("k3s args: none -> --x",)
-    assert describe_drift(settled, container_of(OTHER_SPEC)) == ()
-    labels = {**container_of().labels, "openshell.ai/bundle-digest": "old"}
-    (line,) = describe_drift(Settled(spec=SPEC, base=SPEC), container_of(labels=labels))
-    assert "files that this release puts into a node" in line
-
-
-def test_drift_that_nobody_recorded_is_told_all_the_same():
-    settled = Settled(spec=SPEC, base=SPEC)
-    (line,) = describe_drift(settled, container_of(OTHER_SPEC))
-    assert line == "it was made with other settings"
 
 
 def test_a_plan_says_what_is_done_to_what_and_that_the_volume_stays():

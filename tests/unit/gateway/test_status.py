@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.cluster.kubectl import SINCE_START_SCRIPT
+from openshell_bootstrap.cluster.pod_dns import POD_DNS_SCRIPT
 from openshell_bootstrap.errors import (
     ConfigError,
     EngineError,
@@ -15,6 +16,7 @@ from openshell_bootstrap.errors import (
     GatewayExistsError,
     LockedError,
 )
+from openshell_bootstrap.gateway.journal import Destruction, JournalFile
 from openshell_bootstrap.gateway.results import NodeStatus, WorkloadStatus
 from openshell_bootstrap.gateway.status import status
 from openshell_bootstrap.gateway.stop import stop
@@ -45,7 +47,7 @@ def grow_old(world):
 
 NO_ANSWER = "the Kubernetes API does not answer yet"
 REFUSED = "The API server did not answer: The connection to the server 127.0.0.1:6443 was refused"
-DISK_FULL = "The disk below the data volume is full"
+DISK_FULL = f"The disk below the data volume {NAME} is full"
 NOT_REPORTED = f"node {NODE} has not reported since this start of k3s"
 NOT_REGISTERED = f"node {NODE} has not registered yet"
 
@@ -64,7 +66,7 @@ YOUNG = [
     (
         scenes.restarting_and_its_sign_is_of_an_earlier_life,
         ("failing", 8, "restarting"),
-        "its node ends by itself: its container ended with exit code 70",
+        f"k3s ended by itself again and again in the node {NODE}",
     ),
     (scenes.api_away, ("starting", 7, "running"), NO_ANSWER),
     (scenes.k3s_not_started, ("starting", 7, "running"), NO_ANSWER),
@@ -77,7 +79,34 @@ YOUNG = [
     (scenes.pod_gone, ("starting", 7, "running"), "not available yet: coredns"),
     (scenes.deployment_gone, ("starting", 7, "running"), "not available yet: coredns"),
     (scenes.deployment_unseen, ("starting", 7, "running"), "not available yet: coredns"),
-    (scenes.api_leaves_between, ("unknown", 6, "running"), REFUSED),
+    (scenes.ends_between, ("starting", 7, "running"), NO_ANSWER),
+    (scenes.refuses, ("failing", 8, "running"), "it refuses to start k3s: token-differs: it is"),
+    (scenes.short_of_disk, ("degraded", 8, "running"), f"node {NODE} runs short (DiskPressure)"),
+    (
+        scenes.stranded,
+        ("degraded", 8, "running"),
+        "claim default/claim-pvc-2 waits for a volume on node old, which is not in the cluster",
+    ),
+    (
+        scenes.no_names_outside,
+        ("degraded", 8, "running"),
+        "pods cannot resolve names outside of the cluster",
+    ),
+    (scenes.no_names, ("degraded", 8, "running"), "names of the cluster's services"),
+    (scenes.names_not_asked, ("ready", 0, "running"), ""),
+    (
+        scenes.record_of_another_gateway,
+        ("degraded", 8, "running"),
+        "its volume holds the gateway 't2', not 't1'",
+    ),
+    (
+        scenes.record_of_another_cluster,
+        ("degraded", 8, "running"),
+        "the record on its volume belongs to another cluster",
+    ),
+    (scenes.record_lost, ("degraded", 8, "running"), "the record on its volume is lost"),
+    (scenes.emptied, ("stopped", 4, "exited"), "exit code 0; its data volume is empty"),
+    (scenes.volume_gone, ("stopped", 4, "exited"), "exit code 0; its data volume is gone"),
     (scenes.network_gone, ("degraded", 8, "running"), "its network is gone"),
     (scenes.network_made_again, ("degraded", 8, "running"), "its network was made again since"),
     (scenes.retired, ("ready", 0, "running"), ""),
@@ -97,7 +126,7 @@ OLD = [
     (scenes.pod_gone, "degraded", 8, "not available: coredns"),
     (scenes.deployment_gone, "degraded", 8, "not available: coredns"),
     (scenes.deployment_unseen, "degraded", 8, "not available: coredns"),
-    (scenes.api_leaves_between, "unknown", 6, REFUSED),
+    (scenes.refuses, "failing", 8, "token-differs"),
     (scenes.ends_between, "unknown", 6, "The container does not run"),
     (scenes.well, "ready", 0, ""),
 ]
@@ -193,6 +222,7 @@ def test_an_api_that_does_not_answer_is_asked_once(world):
         (Health(status="starting"), "starting"),
         (Health(status="healthy", output=" \n"), "healthy"),
         (Health(status="unhealthy", output="readyz: failed\n"), "unhealthy: readyz: failed"),
+        (Health(status="healthy", output="healthy: all is well\n"), "healthy: all is well"),
     ],
 )
 def test_the_health_check_is_told_in_its_words(world, health, told):
@@ -201,22 +231,64 @@ def test_the_health_check_is_told_in_its_words(world, health, told):
     assert look(world).health == told
 
 
-@pytest.mark.parametrize("content", [b"{", b'{"schema": 99}'])
-def test_a_record_that_cannot_be_used_is_told_and_the_rest_too(world, content):
+@pytest.mark.parametrize(
+    ("content", "cause", "step"),
+    [
+        (b"{", "gateway.json on the volume is damaged", "writes it anew"),
+        (b'{"schema": 99}', "made by a newer release", "Use that release"),
+    ],
+)
+def test_a_record_that_cannot_be_used_is_told_and_the_rest_too(world, content, cause, step):
     started = world.start()
     world.engine.volume_files(NAME).write(RECORD, content)
     told = look(world)
-    assert (told.word, told.endpoint, told.drift) == ("ready", started.endpoint, ())
-    (notice,) = told.notices
-    assert notice.startswith("/var/lib/rancher/k3s/openshell/gateway.json on the volume ")
-    assert notice.endswith(".")
+    assert (told.word, told.endpoint, told.drift) == ("degraded", started.endpoint, ())
+    assert cause in told.cause
+    assert step in told.next_step
+    assert told.notices == ()
 
 
-def test_a_record_that_the_engine_will_not_read_is_told(world):
-    world.start()
-    world.engine.fail("containers.get_file", EngineError("The file cannot be read"))
+def test_a_damaged_record_is_told_though_something_else_is_worse(world):
+    scenes.not_ready(world)
+    world.engine.volume_files(NAME).write(RECORD, b"{")
     told = look(world)
-    assert (told.word, told.notices) == ("ready", ("The file cannot be read.",))
+    assert told.word == "starting"
+    (notice,) = told.notices
+    assert "gateway.json on the volume is damaged" in notice
+
+
+def test_a_record_that_the_engine_will_not_read_makes_nothing_ready(world):
+    world.start()
+    world.engine.fail("containers.get_files", EngineError("The file cannot be read"))
+    told = look(world)
+    assert (told.word, told.exit_code, told.cause) == ("unknown", 5, "The file cannot be read")
+    assert (told.container, told.node.ready) == ("running", True)
+
+
+@pytest.mark.parametrize("is_pruned", [False, True])
+def test_unfinished_work_is_told(world, is_pruned):
+    """The container that opens the volume may be the very thing that is gone."""
+    world.start()
+    container_id = world.engine.seen(NAME).id
+    JournalFile(name="t1", engine=world.engine, container_id=container_id, store=world.store).begin(
+        Destruction()
+    )
+    if is_pruned:
+        world.engine.prune(NAME)
+    (notice,) = look(world).notices
+    assert notice.startswith("A destroy was begun at ")
+    assert "undoes it and keeps the data" in notice
+
+
+def test_this_hosts_record_of_another_cluster_is_told(world):
+    """R26."""
+    world.start()
+    record = world.store.records.find("t1")
+    world.store.records.write(replace(record, cluster_id="d" * 64))
+    told = look(world)
+    assert told.word == "ready"
+    (notice,) = told.notices
+    assert "of another cluster" in notice
 
 
 @pytest.mark.parametrize("engine_is_away", [False, True])
@@ -246,7 +318,7 @@ def test_a_gateway_of_a_retired_release_is_told_as_one(world):
     ("label", "line"),
     [
         (LABEL_SPEC_DIGEST, "it was made with other settings"),
-        (LABEL_BUNDLE_DIGEST, "the files that this release puts into a node are newer"),
+        (LABEL_BUNDLE_DIGEST, "the files that were put into it are of another release"),
     ],
 )
 def test_what_differs_from_this_release_is_told(world, label, line):
@@ -294,7 +366,8 @@ ALL_SCENES = list(dict.fromkeys(row[0] for row in (*YOUNG, *OLD)))
 
 
 def is_a_read(argv):
-    return argv[:2] == ("kubectl", "get") or argv[:3] == ("sh", "-c", SINCE_START_SCRIPT)
+    scripts = (SINCE_START_SCRIPT, POD_DNS_SCRIPT)
+    return argv[:2] == ("kubectl", "get") or (argv[:2] == ("sh", "-c") and argv[2] in scripts)
 
 
 @pytest.mark.parametrize("scene", ALL_SCENES)
