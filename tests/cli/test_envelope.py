@@ -42,6 +42,8 @@ KEYS = {
         "health",
         "node",
         "workloads",
+        "claims",
+        "dns",
         "endpoint",
         "volume",
         "volume_present",
@@ -68,9 +70,11 @@ KEYS = {
     "gateway kubeconfig get": {"name", "content"},
     "gateway kubeconfig merge": {"path", "context", "changed"},
     "gateway kubeconfig remove": {"path", "context", "changed"},
+    "doctor bundle": {"name", "path", "unread"},
     "doctor check": {"name", "checks", "exit_code"},
     "version": {"client", "gateway", "k3s"},
 }
+NODE = {"name", "ready", "version", "address", "detail", "foreign", "pressures"}
 CHECK = {"check", "severity", "brief", "details", "remedies", "exit_code"}
 ROW = {"name", "active", "container", "endpoint", "image", "managed"}
 
@@ -94,7 +98,7 @@ def test_keys_of_parts(cli):
     assert set(started["cleaned"]) == CLEANED
     assert set(started["actions"][0]) == PLANNED
     status = json.loads(cli("gateway", "status", "-o", "json").stdout)["result"]
-    assert set(status["node"]) == {"name", "ready", "version", "address", "detail", "foreign"}
+    assert set(status["node"]) == NODE
     assert set(status["workloads"][0]) == {"name", "ready", "wanted"}
     checked = json.loads(cli("doctor", "check", "-o", "json").stdout)["result"]
     assert set(checked["checks"][0]) == CHECK
@@ -130,8 +134,10 @@ EXIT_CODES = {
     "gateway-not-found": 3,
     "gateway-exists": 4,
     "gateway-state": 4,
+    "lost-volume": 4,
     "gateway-unhealthy": 8,
     "locked": 10,
+    "unusable-lock": 10,
 }
 
 
@@ -163,8 +169,19 @@ def test_every_error_as_text_and_as_an_envelope(cli, kind):
                 "brief": "It broke",
                 "details": "line one\nline two\nand the clean-up failed too",
                 "remedies": ["Mend it."],
+                "diagnostics": "",
             },
         }
+
+
+def test_an_error_tells_where_its_evidence_is(cli):
+    error = errors.WaitTimeoutError("No sign of it", remedies=["Look."])
+    error.diagnostics = "/state/t1/x-start.tar.gz"
+    cli.answer(stop=error)
+    told = cli("gateway", "stop").stderr.splitlines()
+    assert told[-2:] == ["-> Look.", "What could be seen is in /state/t1/x-start.tar.gz"]
+    envelope = json.loads(cli("gateway", "stop", "-o", "json").stdout)
+    assert envelope["error"]["diagnostics"] == "/state/t1/x-start.tar.gz"
 
 
 @pytest.mark.parametrize(
@@ -186,7 +203,7 @@ def test_an_error_before_the_operation_began_is_an_envelope_too(cli, words, comm
     assert result.exit_code == 2
     assert cli.calls == []
     envelope = json.loads(result.stdout)
-    assert set(envelope["error"]) == {"code", "brief", "details", "remedies"}
+    assert set(envelope["error"]) == {"code", "brief", "details", "remedies", "diagnostics"}
     assert (envelope["ok"], envelope["command"], envelope["error"]["code"]) == (
         False,
         command,

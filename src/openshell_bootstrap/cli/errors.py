@@ -83,4 +83,5 @@ def _text(error: BootstrapError) -> str:
     lines += [f"  {line}" for line in error.details.splitlines()]
     lines += [f"  {note}" for note in getattr(error, "__notes__", ())]
     lines += [f"-> {remedy}" for remedy in error.remedies]
+    lines += [f"What could be seen is in {error.diagnostics}"] * bool(error.diagnostics)
     return printable("\n".join(lines))

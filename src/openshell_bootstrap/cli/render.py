@@ -33,6 +33,7 @@ def failure(error: BootstrapError, invocation: Invocation) -> str:
         "brief": _encodable(error.brief),
         "details": _encodable(details),
         "remedies": [_encodable(remedy) for remedy in error.remedies],
+        "diagnostics": _encodable(error.diagnostics),
     }
     envelope = {"schema": SCHEMA, "command": invocation.command, "ok": False, "error": told}
     return _encode(envelope, invocation.output)
