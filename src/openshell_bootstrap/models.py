@@ -190,12 +190,18 @@ class ContainerSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """A Docker network. ``containers`` are the ids of those attached and running."""
+    """A Docker network.
+
+    Attributes:
+        containers: Ids of those attached and running.
+        subnets: Its ranges of addresses, ``172.18.0.0/16``.
+    """
 
     id: str
     name: str
     labels: Mapping[str, str]
     containers: tuple[str, ...] = ()
+    subnets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +280,7 @@ class GatewaySpec:
         tls_sans: Further names in the API server's certificate.
         disabled_addons: k3s addons that are not to run.
         gpus: ``all`` or a number; empty for none.
+        subnet: The range of addresses of its network; empty where the engine chooses.
     """
 
     name: str
@@ -287,3 +294,4 @@ class GatewaySpec:
     tls_sans: tuple[str, ...] = ()
     disabled_addons: tuple[str, ...] = ("traefik", "servicelb", "metrics-server")
     gpus: str = ""
+    subnet: str = ""

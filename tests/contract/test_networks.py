@@ -1,3 +1,4 @@
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -76,3 +77,19 @@ def test_a_network_tells_who_runs_on_it_and_stays_meanwhile(world: World) -> Non
     world.engine.networks.remove(network_id)
     world.engine.networks.remove(network_id)
     assert world.engine.networks.list_named(name) == []
+
+
+def test_a_network_has_the_range_that_was_asked_for_and_no_other_has_it_too(world: World) -> None:
+    named, chosen = world.name("net"), world.name("net")
+    subnet = f"10.213.{secrets.randbelow(256)}.0/24"
+    world.engine.networks.create(named, {}, subnet=subnet)
+    world.engine.networks.create(chosen, {})
+
+    (found,) = world.engine.networks.list_named(named)
+    (other,) = world.engine.networks.list_named(chosen)
+
+    assert found.subnets == (subnet,)
+    assert other.subnets not in {(), (subnet,)}
+    with pytest.raises(EngineError) as refused:
+        world.engine.networks.create(world.name("net"), {}, subnet=subnet)
+    assert "overlaps with other one" in f"{refused.value.brief} {refused.value.details}"

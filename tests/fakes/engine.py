@@ -3,6 +3,7 @@
 The contract suite runs the same tests on it and on a real engine, so that it cannot drift.
 """
 
+import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -64,11 +65,14 @@ class FakeNetworks:
         with self.state.call("networks.list", labels):
             return [one for one in self.state.networks.values() if bears(one.labels, labels)]
 
-    def create(self, name: str, labels: Mapping[str, str]) -> str:
+    def create(self, name: str, labels: Mapping[str, str], *, subnet: str = "") -> str:
         with self.state.call("networks.create", name):
             if any(one.name == name for one in self.state.networks.values()):
                 raise NameConflictError(f"There is a network {name} already")
-            return self._add(name, labels)
+            subnet = subnet or self._free_subnet()
+            if any(_overlap(subnet, one.subnets) for one in self.state.networks.values()):
+                raise EngineError("Pool overlaps with other one on this address space")
+            return self._add(name, labels, subnet)
 
     def remove(self, network_id: str) -> None:
         with self.state.call("networks.remove", network_id):
@@ -77,10 +81,20 @@ class FakeNetworks:
                 raise EngineError(f"Something is still attached to the network {network.name}")
             self.state.networks.pop(network_id, None)
 
-    def _add(self, name: str, labels: Mapping[str, str]) -> str:
-        network = Network(id=self.state.new_id(), name=name, labels=dict(labels))
+    def _free_subnet(self) -> str:
+        taken = [one.subnets for one in self.state.networks.values()]
+        candidates = (f"172.{second}.0.0/16" for second in range(18, 32))
+        return next(one for one in candidates if not any(_overlap(one, theirs) for theirs in taken))
+
+    def _add(self, name: str, labels: Mapping[str, str], subnet: str) -> str:
+        network = Network(id=self.state.new_id(), name=name, labels=dict(labels), subnets=(subnet,))
         self.state.networks[network.id] = network
         return network.id
+
+
+def _overlap(subnet: str, others: Sequence[str]) -> bool:
+    wanted = ipaddress.ip_network(subnet)
+    return any(wanted.overlaps(ipaddress.ip_network(other)) for other in others)
 
 
 class FakeVolumes:
@@ -201,7 +215,7 @@ class FakeEngine:
 
     def add_network(self, name: str, labels: Mapping[str, str] | None = None) -> str:
         """Make a network although there may be one of that name: a twin."""
-        return self.networks._add(name, labels or {})
+        return self.networks._add(name, labels or {}, self.networks._free_subnet())
 
     def box(self, ref: str) -> Box:
         """A container's whole state, by name or id; changes of it count."""
@@ -254,4 +268,4 @@ class FakeEngine:
             if network.name == name:
                 self.state.networks[network.id] = replace(network, containers=())
                 self.state.networks.pop(network.id)
-        return self.networks._add(name, {})
+        return self.networks._add(name, {}, self.networks._free_subnet())

@@ -150,12 +150,17 @@ class Networks(Protocol):
     def list(self, labels: Mapping[str, str]) -> Sequence[Network]:
         """All networks that bear these labels (an empty value: any)."""
 
-    def create(self, name: str, labels: Mapping[str, str]) -> str:
+    def create(self, name: str, labels: Mapping[str, str], *, subnet: str = "") -> str:
         """Make a bridge network; returns its id. May make a twin in a race: look again after.
+
+        Args:
+            name: Its name.
+            labels: Its labels.
+            subnet: Its range of addresses; the engine chooses where it is empty.
 
         Raises:
             NameConflictError: There is one of that name.
-            EngineError: No free address pool.
+            EngineError: No free address pool, or another network has addresses of the range.
         """
 
     def remove(self, network_id: str) -> None:

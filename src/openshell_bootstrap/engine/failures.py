@@ -48,7 +48,15 @@ _MEANINGS: tuple[tuple[str, type[EngineError], tuple[str, ...]], ...] = (
     (
         r"address pool|predefined address pools",
         EngineError,
-        ("Remove networks that nobody uses: `docker network ls`, `docker network rm NAME`.",),
+        (
+            "Remove networks that nobody uses: `docker network ls`, `docker network rm NAME`.",
+            "Or give the gateway's network a range that is free: `--subnet 10.99.0.0/24`.",
+        ),
+    ),
+    (
+        r"pool overlaps with other one",
+        EngineError,
+        ("Give another range: `--subnet CIDR`.",),
     ),
     (
         r"no space left on device",
@@ -132,8 +140,6 @@ def _unreachable(endpoint: str, what: str, error: Exception) -> EngineUnavailabl
     ]
     if isinstance(root, PermissionError):
         remedies = ["Run as a user who may use the Docker socket (root, or the group docker)."]
-    if "paramiko" in str(error):
-        remedies = ["Install the ssh part of the Docker library: `pip install 'docker[ssh]'`."]
     if isinstance(root, TimeoutError):
         root = TimeoutError("no answer in time")
     return EngineUnavailableError(

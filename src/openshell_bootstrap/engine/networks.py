@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from docker.errors import NotFound
+from docker.types import IPAMConfig, IPAMPool
 
 from openshell_bootstrap.engine import translate
 from openshell_bootstrap.engine.connection import Connection
@@ -26,11 +27,15 @@ class DockerNetworks:
         """All networks that bear these labels (an empty value: any)."""
         return [*self._inspected(translate.label_filters(labels))]
 
-    def create(self, name: str, labels: Mapping[str, str]) -> str:
+    def create(self, name: str, labels: Mapping[str, str], *, subnet: str = "") -> str:
         """Make a bridge network; returns its id."""
         with self.connection.doing(f"create the network {name}"):
             answer = self.connection.api.create_network(
-                name, driver="bridge", labels=dict(labels), check_duplicate=True
+                name,
+                driver="bridge",
+                labels=dict(labels),
+                check_duplicate=True,
+                ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=subnet)]) if subnet else None,
             )
             return convert(answer, IdAnswer).id
 

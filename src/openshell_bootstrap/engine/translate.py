@@ -214,11 +214,13 @@ def image(answer: ImageAnswer) -> Image:
 
 def network(answer: NetworkAnswer) -> Network:
     """A network as it was inspected; a list's answers tell no containers."""
+    ranges = (answer.addresses.config if answer.addresses else None) or ()
     return Network(
         id=answer.id,
         name=answer.name,
         labels=answer.labels or {},
         containers=tuple(answer.containers or ()),
+        subnets=tuple(one.subnet for one in ranges if one.subnet),
     )
 
 

@@ -169,6 +169,18 @@ class ImageAnswer(_Answer):
     config: ImageConfigAnswer | None = None
 
 
+class RangeAnswer(_Answer):
+    """One range of addresses of a network."""
+
+    subnet: str = ""
+
+
+class AddressesAnswer(_Answer):
+    """The addresses of a network."""
+
+    config: list[RangeAnswer] | None = None
+
+
 class NetworkAnswer(_Answer):
     """``GET /networks/ID``."""
 
@@ -176,6 +188,7 @@ class NetworkAnswer(_Answer):
     name: str
     labels: dict[str, str] | None = None
     containers: dict[str, Any] | None = None
+    addresses: AddressesAnswer | None = msgspec.field(name="IPAM", default=None)
 
 
 class VolumeAnswer(_Answer):

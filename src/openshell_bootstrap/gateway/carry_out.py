@@ -102,7 +102,9 @@ class Acting:
         names = self.seen.names
         try:
             made = self.engine.networks.create(
-                names.network, object_labels(names.gateway, "network")
+                names.network,
+                object_labels(names.gateway, "network"),
+                subnet=self.spec.subnet,
             )
         except NameConflictError:  # a command on another host was faster: the network is there
             return

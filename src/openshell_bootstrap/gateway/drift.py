@@ -34,10 +34,11 @@ def describe_drift(
 def _made_of(settled: Settled, container: Container) -> GatewaySpec:
     """The settings that made the container: the recorded ones, unless its label says otherwise.
 
-    Then it is read from the container itself, of which only GPUs cannot be seen.
+    Then it is read from the container itself, of which GPUs and its network's range cannot be seen.
     """
     base = settled.base or settled.spec
     if container.labels.get(LABEL_SPEC_DIGEST) == spec_digest(base):
         return base
     api_port = find_api_port(container) or base.api_port
-    return replace(spec_of_own(base.name, container, api_port), gpus=base.gpus)
+    made = spec_of_own(base.name, container, api_port)
+    return replace(made, gpus=base.gpus, subnet=base.subnet)

@@ -82,6 +82,7 @@ def _settings(spec: GatewaySpec) -> dict[str, str]:
         "tls-sans": _joined(spec.tls_sans),
         "disabled-addons": _joined(spec.disabled_addons),
         "gpus": spec.gpus,
+        "subnet": spec.subnet,
     }
 
 

@@ -236,7 +236,7 @@ def spec_of_retired(
 def spec_of_own(name: str, container: Container, api_port: PublishedPort) -> GatewaySpec:
     """Settings that :func:`build_container` made this container of, where the record is lost.
 
-    Whether it was given GPUs cannot be seen.
+    Whether it was given GPUs, or its network a range, cannot be seen.
     """
     names = GatewayNames(name)
     arguments = list(dropwhile(lambda word: word != "server", container.command))[1:]

@@ -270,34 +270,34 @@ def _recreate(container: Container, why: str) -> list[Step]:
 def _network_steps(seen: Seen, subnet: str) -> tuple[list[Step], list[Step]]:
     """What comes first, and what must wait until the old container is gone.
 
-    A network is made before the one that it replaces is let go: where there is no free range,
-    everything is as it was.
+    A network with another range than is asked for is replaced, if it is the gateway's alone. No
+    second one is made beside it meanwhile: newer engines refuse two of one name.
     """
-    own = {seen.node_container_id}
-
-    def is_ours(network: Network) -> bool:
-        return network.labels.get(LABEL_GATEWAY) == seen.names.gateway
-
-    def can_go(network: Network) -> bool:
-        return not network.containers and is_ours(network)
-
-    needed_first = sorted(
-        (one for one in seen.networks if fits(one, subnet)), key=lambda one: (can_go(one), one.id)
-    )
-    first = [
+    fitting = [one for one in seen.networks if fits(one, subnet)]
+    if not seen.networks:
+        return [Step(MakeNetwork(), "there is none")], []
+    if not fitting:
+        why = f"the one that is there is not {subnet}"
+        replaced = [Step(RemoveTwinNetwork(network_id=one.id), why) for one in _replaceable(seen)]
+        return [], [*replaced, Step(MakeNetwork(), why)]
+    needed_first = sorted(fitting, key=lambda one: (_can_go(one, seen), one.id))
+    others = [*needed_first[1:], *(one for one in seen.networks if one not in fitting)]
+    return [
         Step(RemoveTwinNetwork(network_id=twin.id), "two networks have one name")
-        for twin in needed_first[1:]
-        if can_go(twin)
-    ]
-    if not needed_first:
-        why = f"that which is there is not {subnet}" if seen.networks else "there is none"
-        first = [Step(MakeNetwork(), why)]
-    late = [
-        Step(RemoveTwinNetwork(network_id=other.id), f"it is not {subnet}")
-        for other in seen.networks
-        if not fits(other, subnet) and is_ours(other) and {*other.containers} <= own
-    ]
-    return first, late
+        for twin in others
+        if _can_go(twin, seen)
+    ], []
+
+
+def _can_go(network: Network, seen: Seen) -> bool:
+    return not network.containers and network.labels.get(LABEL_GATEWAY) == seen.names.gateway
+
+
+def _replaceable(seen: Seen) -> Iterator[Network]:
+    for network in seen.networks:
+        users = set(network.containers) - {seen.node_container_id}
+        if _can_go(replace(network, containers=tuple(users)), seen):
+            yield network
 
 
 def _before_create(node: list[Step], late: list[Step]) -> Iterator[Step]:

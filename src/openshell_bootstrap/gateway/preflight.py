@@ -3,7 +3,7 @@
 Pure but for one question: whether a port of this host can be bound.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -32,13 +32,15 @@ from openshell_bootstrap.gateway.node_container import parse_volume
 from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.gateway.plan import (
     CreateNode,
+    MakeNetwork,
     RemoveTwinNetwork,
     StartNode,
     StartPlan,
 )
 from openshell_bootstrap.gateway.ports import container_holding, overlap
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.models import GatewaySpec, PublishedPort
+from openshell_bootstrap.gateway.subnet import overlapping
+from openshell_bootstrap.models import GatewaySpec, Network, PublishedPort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,8 @@ class Checks:
     seen: Seen
     plan: StartPlan
     image_present: bool
+    networks: tuple[Network, ...] = ()
+    """All of the engine's, where the gateway's is to have a certain range."""
 
 
 def check(checks: Checks, *, host: Host, report: Reporter) -> None:
@@ -70,7 +74,7 @@ def check(checks: Checks, *, host: Host, report: Reporter) -> None:
 def standing_findings(checks: Checks) -> Iterator[Finding]:
     """What stands in the way among the engine's volumes, networks and images."""
     yield from _volume_findings(checks.seen)
-    yield from _network_findings(checks.seen, checks.plan)
+    yield _network_finding(checks)
     yield _image_finding(checks)
 
 
@@ -144,23 +148,43 @@ def _volume_findings(seen: Seen) -> Iterator[Finding]:
         yield fine("volume", f"The volume {seen.names.volume}: {there}")
 
 
-def _network_findings(seen: Seen, plan: StartPlan) -> Iterator[Finding]:
+def _network_finding(checks: Checks) -> Finding:
     """A container is made by its network's name, so that there must be one of that name alone."""
+    plan, name, subnet = checks.plan, checks.seen.names.network, checks.spec.subnet
     going = {
         step.action.network_id for step in plan.steps if isinstance(step.action, RemoveTwinNetwork)
     }
-    staying = [network.id for network in seen.networks if network.id not in going]
-    if plan.recreates and len(staying) > 1:
-        yield Finding(
-            check="network",
-            severity="problem",
-            brief=f"There are {len(staying)} networks called {seen.names.network}",
-            details=", ".join(network_id[:12] for network_id in staying),
-            remedies=("Remove those that are not the gateway's: `docker network rm ID`.",),
+    staying = [network for network in checks.seen.networks if network.id not in going]
+    if any(isinstance(step.action, MakeNetwork) for step in plan.steps):
+        others = [one for one in checks.networks if one.id not in going]
+        if staying:
+            return _network_problem(
+                f"The network {name} is not {subnet}, and is not the gateway's alone",
+                staying,
+                f"Remove it when nobody uses it: `docker network rm {name}`.",
+            )
+        if subnet and (holders := overlapping(subnet, others)):
+            return _network_problem(
+                f"Other networks have addresses of {subnet}", holders, "Give another `--subnet`."
+            )
+    elif plan.recreates and len(staying) > 1:
+        return _network_problem(
+            f"There are {len(staying)} networks called {name}",
+            staying,
+            "Remove those that are not the gateway's: `docker network rm ID`.",
         )
-    else:
-        there = "it is there" if staying else "it is not there yet"
-        yield fine("network", f"The network {seen.names.network}: {there}")
+    return fine("network", f"The network {name}: {'there' if staying else 'not there yet'}")
+
+
+def _network_problem(brief: str, networks: Iterable[Network], remedy: str) -> Finding:
+    told = [f"{one.name} ({one.id[:12]}) {' '.join(one.subnets)}".rstrip() for one in networks]
+    return Finding(
+        check="network",
+        severity="problem",
+        brief=brief,
+        details="\n".join(told),
+        remedies=(remedy,),
+    )
 
 
 def _mount_findings(spec: GatewaySpec, *, is_local: bool) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ import msgspec
 from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import ConfigError, EngineError, EngineUnavailableError
+from openshell_bootstrap.gateway.subnet import parse_subnet
 from openshell_bootstrap.models import DATA_PATH, FileEntry, GatewaySpec, Unknown
 from openshell_bootstrap.names import check_adopted_name, is_node_name
 
@@ -109,6 +110,8 @@ def check_spec(spec: GatewaySpec) -> None:
         raise ConfigError(f"{spec.node_name!r} cannot be a node's name")
     if not spec.image:
         raise ConfigError("it names no image")
+    if spec.subnet:
+        parse_subnet(spec.subnet)
     for port in (spec.api_port, *spec.ports):
         if not (0 <= port.host_port <= LAST_PORT and 0 < port.container_port <= LAST_PORT):
             raise ConfigError(f"{port} cannot be a published port")
@@ -155,5 +158,18 @@ def read_cluster_id(engine: Engine, container_id: str) -> str:
 
 
 def spec_digest(spec: GatewaySpec) -> str:
-    """SHA-256 over all settings, in a fixed order. A setting is never a secret."""
-    return hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).hexdigest()
+    """SHA-256 over all settings, in a fixed order. A setting is never a secret.
+
+    One that stands at its default is left out, so that a release with a new setting does not take
+    every container for one that differs.
+    """
+    bare = GatewaySpec(
+        name=spec.name, node_name=spec.node_name, image=spec.image, api_port=spec.api_port
+    )
+    always = {"name", "node_name", "image", "api_port"}
+    said = {
+        field: getattr(spec, field)
+        for field in GatewaySpec.__dataclass_fields__
+        if field in always or getattr(spec, field) != getattr(bare, field)
+    }
+    return hashlib.sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()

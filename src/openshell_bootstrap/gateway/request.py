@@ -22,6 +22,7 @@ class StartRequest:
         k3s_args: Further arguments of ``k3s server``, all of them.
         tls_sans: Further names in the API server's certificate, all of them.
         gpus: ``all`` or a number.
+        subnet: Range of addresses of the gateway's network; empty lets the engine choose again.
         token: The cluster's join token, from a file; never in argv or the environment.
         registries: Content of a ``registries.yaml``.
         proxies: Proxy variables of this environment, for a container that is made now.
@@ -29,6 +30,7 @@ class StartRequest:
         recreate: A running gateway may be stopped to apply what differs.
         grace_s: From TERM to KILL where the node has to be stopped.
         timeout_s: From the container's start to a ready node.
+        start_empty: The data volume is lost, and the user gave its data up.
     """
 
     name: str
@@ -41,6 +43,7 @@ class StartRequest:
     k3s_args: tuple[str, ...] | None = None
     tls_sans: tuple[str, ...] | None = None
     gpus: str | None = None
+    subnet: str | None = None
     token: bytes | None = field(default=None, repr=False)
     registries: bytes | None = field(default=None, repr=False)
     proxies: Mapping[str, str] = field(default_factory=dict)
@@ -48,3 +51,4 @@ class StartRequest:
     recreate: bool = False
     grace_s: int = 60
     timeout_s: float = 300
+    start_empty: bool = False

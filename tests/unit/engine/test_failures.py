@@ -135,16 +135,6 @@ def test_a_socket_that_may_not_be_used_is_no_reason_to_start_docker() -> None:
     assert "group docker" in caught.value.remedies[0]
 
 
-def test_an_ssh_endpoint_names_what_is_to_be_installed() -> None:
-    with (
-        pytest.raises(EngineUnavailableError) as caught,
-        failures.translated("ssh://a", "list volumes", EngineError),
-    ):
-        raise docker.errors.DockerException("Install paramiko package to enable ssh:// support")
-
-    assert "docker[ssh]" in caught.value.remedies[0]
-
-
 @pytest.mark.parametrize("error", [NameConflictError("a"), KeyError("a"), KeyboardInterrupt()])
 def test_other_errors_pass(error: BaseException) -> None:
     with (

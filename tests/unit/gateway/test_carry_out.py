@@ -134,8 +134,8 @@ class TwinsMadeAtOnce(FakeNetworks):
 
     other_id = "0"
 
-    def create(self, name, labels):
-        made = super().create(name, labels)
+    def create(self, name, labels, *, subnet=""):
+        made = super().create(name, labels, subnet=subnet)
         twin = replace(self.state.networks[made], id=self.other_id)
         self.state.networks[twin.id] = twin
         return made

@@ -97,6 +97,11 @@ CHANGES = {
         lambda box: "--tls-san=gw.example" in box.spec.command,
     ),
     "GPUs": Change({"gpus": "all"}, "gpus: none -> all", lambda box: box.spec.gpus == "all"),
+    "subnet": Change(
+        {"subnet": "10.99.0.0/24"},
+        "subnet: none -> 10.99.0.0/24",
+        lambda box: box.is_up,
+    ),
     "registries": Change(
         {"registries": b"mirrors: {}\n"},
         "registries: none -> given",

@@ -62,6 +62,7 @@ ASKED = {
     "k3s_args": ("--x",),
     "tls_sans": ("example.org",),
     "gpus": "all",
+    "subnet": "10.99.0.0/24",
 }
 
 
