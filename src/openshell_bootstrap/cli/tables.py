@@ -169,7 +169,7 @@ def _claim(claim: ClaimStatus) -> list[str]:
     lines = [f"{claim.claim}: {used}{asked}", claim.problem]
     lines += [f"-> {claim.next_step}"] if claim.next_step else []
     lines += [f"mounted by {', '.join(claim.pods)}"] if claim.pods and claim.problem else []
-    lines += [f"in {claim.folder}"] if claim.folder else []
+    lines += [f"in {claim.folder} ({claim.reclaim_policy})"] if claim.folder else []
     return [line if place == 0 else f"  {line}" for place, line in enumerate(lines) if line]
 
 

@@ -40,12 +40,13 @@ stat -L -c '%i %n' /proc/[0-9]*/ns/net 2>/dev/null | while read -r net path; do
         esac
     done 2>/dev/null <"/proc/$pid/root/etc/resolv.conf"
     [ -n "$server" ] && [ -n "$domain" ] || continue
-    ask cluster "kubernetes.default.svc.$domain."
-    ask outside "$outside."
+    told=$(ask cluster "kubernetes.default.svc.$domain.")
+    echo "$told"
+    [ "$told" = "cluster failed" ] || ask outside "$outside."
     break
 done
 """
-"""Two lines, or none where no pod runs that uses the cluster's name server.
+"""One line, two where the first is no failure; none where no pod uses the cluster's name server.
 
 Such a pod has the search list of its namespace in its resolver's file; a pod with another DNS
 policy (CoreDNS itself) or on the node's own network is passed over.

@@ -69,14 +69,15 @@ def describe_claims(storage: Storage, *, name: str, mountpoint: str) -> tuple[Cl
         name: The gateway, for the commands that are advised.
         mountpoint: Of the gateway's volume, on the engine's host.
     """
-    paths = {volume.name: volume.path for volume in storage.volumes}
+    volumes = {volume.name: volume for volume in storage.volumes}
     stranded = storage.stranded
     told = []
     for claim in sorted(storage.claims, key=str):
         node = stranded.get(str(claim), "")
         if storage.used is None and not node:
             continue
-        path = paths.get(claim.volume, "")
+        volume = volumes.get(claim.volume)
+        path = volume.path if volume else ""
         held = (storage.used or {}).get(path)
         problem, next_step = _problem(claim, node, held, name)
         told.append(
@@ -86,6 +87,7 @@ def describe_claims(storage: Storage, *, name: str, mountpoint: str) -> tuple[Cl
                 pods=storage.users(claim),
                 node=node,
                 folder=_on_host(path, mountpoint),
+                reclaim_policy=volume.reclaim_policy if volume else "",
                 requested_bytes=claim.requested,
                 used_bytes=held,
                 problem=problem,

@@ -152,6 +152,7 @@ class ClaimStatus:
         node: The node, not in this cluster, that its volume names; empty where it names ours.
         folder: Where its files are, on the engine's host; empty where they are not on the
             gateway's volume.
+        reclaim_policy: ``Delete``: its files go when the claim is deleted; ``Retain``: they stay.
         requested_bytes: What it asked for; nothing holds it to that.
         used_bytes: What its files take on their disk; None where it was not measured.
         problem: What is wrong; empty where nothing is.
@@ -163,6 +164,7 @@ class ClaimStatus:
     pods: tuple[str, ...] = ()
     node: str = ""
     folder: str = ""
+    reclaim_policy: str = ""
     requested_bytes: int = 0
     used_bytes: int | None = None
     problem: str = ""

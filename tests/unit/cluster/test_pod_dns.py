@@ -22,6 +22,7 @@ class Says:
         (b"cluster answered\noutside answered\n", PodDns("answered", "answered")),
         (b"cluster answered\noutside failed\n", PodDns("answered", "failed")),
         (b"cluster failed\noutside unknown\n", PodDns("failed", "unknown")),
+        (b"cluster failed\n", PodDns("failed")),
         (b"", PodDns()),
         (b"sh: nsenter: not found\n", PodDns()),
         (b"cluster perhaps\n", PodDns()),

@@ -53,7 +53,7 @@ def test_a_claim_whose_volume_is_elsewhere_is_told_with_all_that_is_needed():
     assert one.pods == ("default/s-0",)
     assert one.problem == "its volume pvc-1 is on node old, older, which is not in the cluster"
     assert one.next_step == "`openshell gateway start --name t1` rebinds it; the data stays"
-    assert one.folder == "/docker/v/_data/storage/pvc-1"
+    assert (one.folder, one.reclaim_policy) == ("/docker/v/_data/storage/pvc-1", "Delete")
     assert (one.requested_bytes, one.used_bytes) == (GIB, None)
 
 
