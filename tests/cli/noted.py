@@ -137,8 +137,8 @@ class Noted(Wiring):
         destroyed = results.Destroyed(name=name, removed=("volume openshell-cluster-t1",))
         return self._answer("destroy", name, default=destroyed)
 
-    def status(self, name):
-        return self._answer("status", name, default=STATUS)
+    def status(self, name, *, usage):
+        return self._answer("status", name, usage, default=STATUS)
 
     def list_gateways(self):
         return self._answer("list", default=ROWS)

@@ -19,7 +19,8 @@ from tests.cli.noted import INFO, LOSSES, ROWS, STARTED, STATUS
     [
         ("gateway stop -g t1", ("stop", "t1", None)),
         ("gateway stop --name t1 --grace 7", ("stop", "t1", 7)),
-        ("gateway status -g t1", ("status", "t1")),
+        ("gateway status -g t1", ("status", "t1", False)),
+        ("gateway status -g t1 --usage", ("status", "t1", True)),
         ("gateway list", ("list",)),
         ("gateway select t1", ("select", "t1")),
         ("gateway info -g t1", ("info", "t1")),
@@ -91,7 +92,7 @@ def test_which_gateway_is_meant(cli, flag, environment, active, wanted):
     if active:
         cli.wiring.store.active.select(active)
     cli("gateway", "status", *flag)
-    assert cli.calls == [("status", wanted)]
+    assert cli.calls == [("status", wanted, False)]
 
 
 def test_nothing_is_done_when_nobody_can_say_which_gateway_is_meant(cli):
@@ -180,6 +181,38 @@ def test_status_leads_with_the_cause_and_the_next_step(cli):
     assert "  network     absent" in lines
     assert "  differs     image: a -> b" in lines
     assert result.stderr == "Note: be careful\n"
+
+
+def test_status_tells_names_claims_and_what_the_node_runs_short_of(cli):
+    """R22, R29, R98, R102."""
+    waits = results.ClaimStatus(
+        claim="default/data-s-0",
+        volume="pvc-1",
+        pods=("default/s-0",),
+        node="old",
+        folder="/v/_data/storage/pvc-1",
+        reclaim_policy="Retain",
+        requested_bytes=1 << 30,
+        problem="its volume pvc-1 is on node old",
+        next_step="start it",
+    )
+    full = results.ClaimStatus(
+        claim="default/data-s-1", volume="pvc-2", requested_bytes=1 << 30, used_bytes=3 << 29
+    )
+    node = results.NodeStatus(name="n", ready=True, pressures=("DiskPressure",))
+    dns = results.DnsStatus(cluster="answered", outside="failed")
+    cli.answer(status=replace(STATUS, node=node, dns=dns, claims=(waits, full)))
+    lines = cli("gateway", "status").stdout.splitlines()
+    assert "  node       n: ready, DiskPressure" in lines
+    assert "  names      answered in the cluster, failed outside of it" in lines
+    assert [line for line in lines if line.startswith("  claim")] == [
+        "  claim      default/data-s-0: asked for 1 GiB",
+        "  claim        its volume pvc-1 is on node old",
+        "  claim        -> start it",
+        "  claim        mounted by default/s-0",
+        "  claim        in /v/_data/storage/pvc-1 (Retain)",
+        "  claim      default/data-s-1: holds 1.5 GiB, asked for 1 GiB",
+    ]
 
 
 def test_status_without_a_node(cli):
