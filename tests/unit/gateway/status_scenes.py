@@ -183,6 +183,7 @@ def short_of_disk(world):
 def add_claim(world, name, *, node):
     """A claim of 1Gi that is bound to a volume on a node, and the pod that mounts it."""
     world.kube.add(objects.volume(name, node, claim_uid="u"), objects.claim(name, uid=f"u-{name}"))
+    world.kube.folders[f"{objects.STORAGE}/{name}"] = f"{objects.STORAGE}/{name}"
     pod = objects.pod(f"work-{name}", NODE, controller="StatefulSet")
     source = {"persistentVolumeClaim": {"claimName": f"claim-{name}"}}
     pod["spec"]["volumes"] = [{"name": "data", **source}, {"name": "x", "emptyDir": {}}]
@@ -229,6 +230,16 @@ def record_of_another_cluster(world):
 def record_lost(world):
     world.start()
     world.engine.volume_files(NAME).remove("/openshell/gateway.json")
+
+
+def record_damaged(world):
+    world.start()
+    world.engine.volume_files(NAME).write("/openshell/gateway.json", b"{")
+
+
+def record_of_a_newer_release(world):
+    world.start()
+    world.engine.volume_files(NAME).write("/openshell/gateway.json", b'{"schema": 99}')
 
 
 def emptied(world):
