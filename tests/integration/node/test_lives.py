@@ -74,12 +74,7 @@ def test_a_volume_keeps_its_cluster_over_containers(
     assert {"type": "InternalIP", "address": address} in seen["status"]["addresses"]
     assert second.sh(f"cat {DATA}/server/tls/server-ca.crt") == authority
     assert second.get("pvc", "work")["metadata"]["uid"] == uid
-    imports = [
-        line for line in second.log().splitlines() if "importing" in line or "Imported" in line
-    ]
-    assert any(f"Imported images from {DATA}/agent/images/mine" in one for one in imports), imports
-    assert "docker.io/test/mine:1" in second.sh("ctr images list -q")
-    assert f"Error encountered while importing {DATA}/agent/images/broken.tar" in second.log()
+    _check_imports(second)
     _await_starts(second, 2)
     # kubectl exec goes through the API server to the kubelet's certificate of the new address.
     wait_for(lambda: second.can("exec", "writer", "--", "true"), "exec into the pod", 20)
@@ -87,6 +82,21 @@ def test_a_volume_keeps_its_cluster_over_containers(
     _check_restart_in_place(second)
     second.container.remove(force=True, v=True)
     network.remove()
+
+
+def _check_imports(node: Node) -> None:
+    """All archives are through before the kubelet runs, the good one in and the broken one told."""
+    signs = ("importing", "Imported", "Running")
+    told = [line for line in node.log().splitlines() if any(sign in line for sign in signs)]
+
+    def place(sign: str) -> int:
+        return next((at for at, line in enumerate(told) if sign in line), len(told))
+
+    imported = place(f"Imported images from {DATA}/agent/images/mine")
+    broken = place(f"Error encountered while importing {DATA}/agent/images/broken.tar")
+    assert max(imported, broken) < place("Running kubelet"), told
+    present = node.sh("ctr images list -q")
+    assert "docker.io/test/mine:1" in present, (present, told)
 
 
 def _check_restart_in_place(node: Node) -> None:
