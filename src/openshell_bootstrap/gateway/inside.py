@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from openshell_bootstrap.cluster.kubectl import Kubectl, SinceStart
 from openshell_bootstrap.cluster.node_exec import NodeExec
-from openshell_bootstrap.cluster.nodes import Node, parse_nodes, parse_pods
+from openshell_bootstrap.cluster.nodes import parse_nodes, parse_pods
 from openshell_bootstrap.cluster.pod_dns import PodDns, observe_pod_dns
 from openshell_bootstrap.cluster.usage import observe_usage
 from openshell_bootstrap.cluster.volumes import parse_claims, parse_volumes
@@ -26,7 +26,13 @@ from openshell_bootstrap.errors import (
 from openshell_bootstrap.gateway.after_start import expected_workloads
 from openshell_bootstrap.gateway.claims import Storage
 from openshell_bootstrap.gateway.node_log import parse_moment
-from openshell_bootstrap.gateway.readiness import Readiness, Refused, find_hindrance, unseen
+from openshell_bootstrap.gateway.readiness import (
+    Readiness,
+    Refused,
+    find_hindrance,
+    find_shortage,
+    unseen,
+)
 from openshell_bootstrap.gateway.results import NodeStatus, WorkloadStatus
 from openshell_bootstrap.gateway.state import Complaint, NodePart
 from openshell_bootstrap.models import Container, GatewaySpec, Unknown
@@ -222,7 +228,7 @@ def complain(inside: Inside, name: str) -> tuple[Complaint, ...]:
         complaint
         for complaint in (
             _of_claims(inside.storage.stranded, name),
-            _of_node(inside.readiness.node),
+            _of_node(inside.readiness),
             _of_dns(inside.dns, name),
         )
         if complaint is not None
@@ -238,12 +244,11 @@ def _of_claims(stranded: dict[str, str], name: str) -> Complaint | None:
     return Complaint(cause, f"`openshell gateway start --name {name}` rebinds it; the data stays")
 
 
-def _of_node(node: Node | None) -> Complaint | None:
-    if node is None or not node.pressures:
+def _of_node(seen: Readiness) -> Complaint | None:
+    cause = find_shortage(seen)
+    if not cause:
         return None
-    pressures = ", ".join(node.pressures)
-    cause = f"node {node.name} runs short ({pressures}): it takes no new pods and may evict some"
-    if "DiskPressure" in node.pressures:
+    if "DiskPressure" in cause:
         step = "Free space on the engine's disk: `docker system df` shows what the engine holds"
     else:
         step = "Give the host more of it, or run fewer pods; the node recovers by itself"

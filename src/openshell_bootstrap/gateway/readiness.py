@@ -107,6 +107,15 @@ def find_hindrance(seen: Readiness) -> str:
     return ""
 
 
+def find_shortage(seen: Readiness) -> str:
+    """What a node that is ready runs short of, and what that does; empty if nothing."""
+    node = seen.node
+    if node is None or not node.pressures:
+        return ""
+    pressures = ", ".join(node.pressures)
+    return f"node {node.name} runs short ({pressures}): it takes no new pods and may evict some"
+
+
 def find_failure(seen: Readiness) -> str | None:
     """Why the node cannot become ready by waiting; None while it may."""
     container = seen.container

@@ -68,6 +68,14 @@ def test_where_a_start_refuses_none_is_advised_and_nothing_is_changed(world, sce
     assert look(world) == told
 
 
+def test_a_node_that_runs_short_is_told_by_start_as_by_status(world):
+    """R102."""
+    scenes.short_of_disk(world)
+    told = look(world)
+    assert told.node.pressures == ("DiskPressure",)
+    assert f"The {told.cause}." in world.start().notices
+
+
 def test_a_gateway_that_is_ready_is_left_alone(world):
     scenes.well(world)
     assert look(world).word == "ready"
