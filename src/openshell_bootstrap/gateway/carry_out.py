@@ -101,22 +101,26 @@ class Acting:
     def _make_network(self) -> None:
         names = self.seen.names
         try:
-            made = self.engine.networks.create(
+            self.made_network_id = self.engine.networks.create(
                 names.network,
                 object_labels(names.gateway, "network"),
                 subnet=self.spec.subnet,
             )
         except NameConflictError:  # a command on another host was faster: the network is there
             return
-        present = [network.id for network in self.engine.networks.list_named(names.network)]
+        self._agree_on_network()
+
+    def _agree_on_network(self) -> None:
+        """Of networks that hosts made at one moment the one with the least id stays."""
+        name = self.seen.names.network
+        present = [network.id for network in self.engine.networks.list_named(name)]
         if not present:
             raise EngineError(
-                f"The engine said that it made the network {names.network}, and it is not there",
+                f"The engine said that it made the network {name}, and it is not there",
                 remedies=["Look at the engine's own log: `journalctl -u docker`.", "Try again."],
             )
-        if min(present) == made:
-            self.made_network_id = made
-        else:  # it made its own at the same moment; whoever has the greater id gives way
+        if min(present) != self.made_network_id:
+            made, self.made_network_id = self.made_network_id, ""
             self.engine.networks.remove(made)
 
     def _make_volume(self) -> None:
@@ -133,6 +137,8 @@ class Acting:
     def _create(self) -> None:
         names, spec = self.seen.names, self.spec
         with step(self.report, "Preparing the node"):
+            if self.made_network_id:  # another host's may have come after the first look
+                self._agree_on_network()
             for mount in scratch_mounts(names, self.generation):
                 self.engine.volumes.create(mount.source, object_labels(spec.name, "scratch"))
             self.node_id = self.engine.containers.create(

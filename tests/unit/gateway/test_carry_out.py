@@ -1,5 +1,7 @@
 """Steps of a plan, one by one: each safe to repeat, each bound to what was looked at."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -151,6 +153,44 @@ def test_of_two_networks_made_at_once_the_makers_agree_on_one(world, other_id, i
     assert bool(act.made_network_id) is is_ours_kept
     left = [network.id for network in world.engine.state.networks.values()]
     assert left == ([act.made_network_id, "z"] if is_ours_kept else ["0"])
+
+
+class NetworksMadeAtOnce(FakeNetworks):
+    """Whoever makes one looked for another before any was made."""
+
+    def __init__(self, state, makers):
+        super().__init__(state)
+        self.together = threading.Barrier(makers)
+
+    def create(self, name, labels, *, subnet=""):
+        self.together.wait()
+        with self.state.lock:
+            return self._add(name, labels, subnet or self._free_subnet())
+
+
+def test_whoever_makes_the_network_at_once_uses_the_same_one(world):
+    """R45: one survives of those that several hosts make, and no other is used."""
+    makers = 5
+    world.engine.networks = NetworksMadeAtOnce(world.engine.state, makers)
+    acts = [acting(world) for _ in range(makers)]
+    with ThreadPoolExecutor(makers) as pool:
+        list(pool.map(lambda act: act.do(MakeNetwork()), acts))
+    for act in acts:
+        if act.made_network_id:
+            act._agree_on_network()
+    (left,) = world.engine.networks.list_named(NAME)
+    assert [act.made_network_id for act in acts if act.made_network_id] == [left.id]
+
+
+def test_a_twin_that_came_after_the_first_look_is_agreed_on_before_it_is_used(world):
+    """R45: the container is made by the network's name, which must be of one alone."""
+    act = acting(world)
+    act.do(MakeNetwork())
+    ours = world.engine.state.networks[act.made_network_id]
+    world.engine.state.networks["0"] = replace(ours, id="0")
+    act.do(CreateNode())
+    assert list(world.engine.state.networks) == ["0"]
+    assert act.made_network_id == ""
 
 
 def test_a_network_that_another_host_made_first_is_taken(world):
