@@ -1,9 +1,9 @@
 """A volume that a retired release left behind comes under the gateway's name without a loss."""
 
 import signal
-import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -11,116 +11,27 @@ from typing import Any
 import pytest
 
 from tests.integration.gateway.driver import Gateway, Ran, docker, finish, inspect, until
+from tests.integration.gateway.retired import (
+    CLAIMS,
+    OLD_NODE,
+    OLD_PORT,
+    STORAGE,
+    Data,
+    Look,
+    free_port,
+    pins,
+    run_as_the_retired_release_did,
+    running_pods,
+)
+from tests.integration.gateway.workloads import running, stateful_set
 
 pytestmark = pytest.mark.usefixtures("node_image")
 
-OLD_NODE = "0f3a9c1b2d4e"
-OLD_PORT = 30051
-STORAGE = "/var/lib/rancher/k3s/storage"
 IDENTITY = "/var/lib/rancher/k3s/openshell/node"
-CLAIMS = 3
-WRITE = """\
-[ -e /work/file ] || head -c 100000 /dev/urandom >/work/file
-trap exit TERM
-while :; do sleep 1 & wait $!; done
-"""
+LOCKED = 75
+"""How a node ends that refused because another one has the volume."""
 
-
-@dataclass(frozen=True)
-class Data:
-    """What must stay as it is: uids of claims and volumes, sums of files."""
-
-    claims: dict[str, str]
-    volumes: dict[str, str]
-    files: str
-
-
-@dataclass(frozen=True)
-class Look:
-    """One look at a gateway's cluster and at the files on its volume."""
-
-    objects: list[dict[str, Any]]
-    files: str
-
-    @classmethod
-    def at(cls, gateway: Gateway) -> "Look":
-        objects = gateway.get("nodes,pv,pvc,pods")["items"]
-        return cls(objects, gateway.exec("sh", "-c", f"sha256sum {STORAGE}/*/file"))
-
-    @property
-    def data(self) -> Data:
-        return Data(self._uids("PersistentVolumeClaim"), self._uids("PersistentVolume"), self.files)
-
-    @property
-    def volumes(self) -> list[dict[str, Any]]:
-        return [one for one in self.objects if one["kind"] == "PersistentVolume"]
-
-    @property
-    def nodes_of_volumes(self) -> set[str]:
-        """Names of the nodes to which volumes are pinned."""
-        return {_pins(volume)[0] for volume in self.volumes}
-
-    def names(self, kind: str) -> list[str]:
-        return list(self._uids(kind))
-
-    def _uids(self, kind: str) -> dict[str, str]:
-        metas = [one["metadata"] for one in self.objects if one["kind"] == kind]
-        return {meta["name"]: meta["uid"] for meta in metas}
-
-
-def _pins(volume: dict[str, Any]) -> list[str]:
-    [term] = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
-    return term["matchExpressions"][0]["values"]
-
-
-def run_as_the_retired_release_did(gateway: Gateway, image: str, host_port: int) -> Data:
-    """One plain container named after itself, whose pods keep files on three claims."""
-    words = f"--detach --privileged --name {gateway.container} --hostname {OLD_NODE}".split()
-    words += [f"--volume={gateway.container}:/var/lib/rancher/k3s"]
-    words += [f"--publish=0.0.0.0:{host_port}:{OLD_PORT}"]
-    # The argument lets a kubelet run where the host has cgroup v1 only.
-    docker("run", *words, image, "server", "--kubelet-arg=fail-cgroupv1=false")
-    until(lambda: gateway.kubectl("get", "storageclass", "local-path"), "the old node's start")
-    gateway.apply(_workload())
-    until(lambda: _running(gateway) == CLAIMS, "the old node's pods")
-    return Look.at(gateway).data
-
-
-def _workload() -> dict[str, Any]:
-    container = {
-        "name": "work",
-        "image": "openshell/sandbox:latest",
-        "imagePullPolicy": "IfNotPresent",
-        "command": ["sh", "-c", WRITE],
-        "volumeMounts": [{"name": "work", "mountPath": "/work"}],
-    }
-    storage = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}
-    labels = {"app": "work"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "StatefulSet",
-        "metadata": {"name": "work"},
-        "spec": {
-            "replicas": CLAIMS,
-            "podManagementPolicy": "Parallel",
-            "serviceName": "work",
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
-            "volumeClaimTemplates": [{"metadata": {"name": "work"}, "spec": storage}],
-        },
-    }
-
-
-def _running(gateway: Gateway) -> int:
-    statuses = [pod["status"] for pod in gateway.get("pods", "-l", "app=work")["items"]]
-    ready = [one["containerStatuses"][0]["ready"] for one in statuses]
-    return len([one for one in ready if one])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("0.0.0.0", 0))
-        return probe.getsockname()[1]
+RELEASED = "pvc-released"
 
 
 @dataclass(frozen=True)
@@ -215,7 +126,7 @@ def test_every_claim_and_byte_comes_over_and_the_pods_run(which, request):
     assert sorted(cleaned["rebound_volumes"]) == sorted(adopted.before.volumes)
     assert cleaned["postponed"] == ""
     assert cleaned["reported"] == []
-    until(lambda: _running(gateway) == CLAIMS, "the pods' return")
+    until(lambda: running_pods(gateway) == CLAIMS, "the pods' return")
     assert Look.at(gateway).data == adopted.before
     assert "hash does not match" not in gateway.kubectl("get", "events", "-A")
 
@@ -245,7 +156,7 @@ def make_stale(gateway: Gateway, found: Look, name: str) -> None:
     container = {"name": "c", "image": "openshell/sandbox:latest"}
     pod = {"nodeName": name, "containers": [container]}
     for volume in found.volumes:
-        _pins(volume)[:] = [name]
+        pins(volume)[:] = [name]
     gateway.apply(
         {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}},
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": pod},
@@ -302,7 +213,7 @@ def test_a_volume_whose_folder_is_missing_is_reported_and_not_rebound(bare):
     assert found.data == bare.before
 
 
-def test_a_second_node_on_the_volume_ends_and_leaves_the_first_alone(
+def test_a_second_node_on_the_volume_refuses_and_leaves_the_first_alone(
     bare, node_image, docker_client
 ):
     """R06, R87."""
@@ -317,14 +228,13 @@ def test_a_second_node_on_the_volume_ends_and_leaves_the_first_alone(
     docker("cp", f"{gateway.container}:/opt", str(gateway.command.home))
     docker("cp", str(gateway.command.home / "opt"), f"{second}:/")
     docker("start", second)
-    until(lambda: inspect(second)["State"]["Status"] == "exited", "the second node's end")
-    ended = inspect(second)["State"]
-    assert (ended["Status"], ended["ExitCode"]) == ("exited", 75)
-    log = docker_client.containers.get(second).logs().decode()
-    assert "openshell: refused: volume-locked:" in log
+    log = docker_client.containers.get(second).logs
+    until(lambda: b"openshell: refused: volume-locked:" in log(), "the second node's refusal")
     assert gateway.inspect()["State"] | {"Health": None} == before | {"Health": None}
     assert gateway.run("status").exit_code == 0
     assert Look.at(gateway).data == bare.before
+    docker("stop", second)
+    assert inspect(second)["State"]["ExitCode"] == LOCKED
     docker("rm", "--volumes", second)
 
 
@@ -334,3 +244,31 @@ def test_a_foreign_container_that_runs_on_the_volume_stops_a_start_and_is_named(
     foreign = f"backup-{bare.gateway.name}"
     assert f"The container {foreign} uses the volume {bare.gateway.container}" in told
     assert f"docker stop {foreign}" in told
+
+
+def test_a_released_volume_of_a_node_that_is_gone_holds_up_no_new_claim(bare):
+    """R23: and nobody takes its files for deleted."""
+    gateway = bare.gateway
+    dead = _released(Look.at(gateway).volumes[0])
+    folder = dead["spec"]["local"]["path"]
+    gateway.exec("sh", "-c", f"mkdir {folder} && echo kept >{folder}/file")
+    gateway.apply(dead)
+    until(
+        lambda: gateway.get("persistentvolume", RELEASED)["status"]["phase"] != "Available",
+        "the volume's release",
+    )
+    gateway.apply(stateful_set("new", "exec sleep 100000", ready="true"))
+    until(lambda: running(gateway, "new"), "a new claim", within_s=60)
+    assert gateway.exec("cat", f"{folder}/file") == "kept"
+
+
+def _released(like: dict[str, Any]) -> dict[str, Any]:
+    """A volume whose claim and node are gone, and whose files are to be deleted with them."""
+    claim = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": "gone", "uid": "gone"}
+    volume = deepcopy(like)
+    volume["metadata"] = {"name": RELEASED, "annotations": like["metadata"]["annotations"]}
+    volume["spec"] |= {"claimRef": claim, "persistentVolumeReclaimPolicy": "Delete"}
+    volume["spec"]["local"]["path"] = f"{STORAGE}/{RELEASED}_default_gone"
+    pins(volume)[:] = ["node-that-is-gone"]
+    del volume["status"]
+    return volume
