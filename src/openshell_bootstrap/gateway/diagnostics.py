@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.errors import BootstrapError, ConfigError
+from openshell_bootstrap.errors import BootstrapError, ConfigError, LockedError
 from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway.collect import collect
 from openshell_bootstrap.gateway.collected import Collected
@@ -61,10 +61,13 @@ class Evidence:
     def kept(self) -> Iterator[None]:
         """Save when an error leaves this block, which is before any clean-up around it.
 
-        Ctrl-C saves nothing: whoever presses it wants to go.
+        Ctrl-C saves nothing: whoever presses it wants to go. Nor does a refusal that says nothing
+        of the gateway.
         """
         try:
             yield
+        except (ConfigError, LockedError):
+            raise
         except BootstrapError as error:
             self.keep(error)
             raise
