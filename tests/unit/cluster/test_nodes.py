@@ -32,6 +32,29 @@ def test_a_node_as_it_reports():
     assert node.url == "/api/v1/nodes/n"
 
 
+def test_what_a_node_runs_short_of_is_what_it_says_and_not_what_nobody_knows():
+    """R102."""
+    short = objects.node("n", heartbeat_s=T0)
+    short["status"]["conditions"] += [
+        {"type": "PIDPressure", "status": "True"},
+        {"type": "DiskPressure", "status": "True"},
+        {"type": "NetworkUnavailable", "status": "True"},
+        {"type": "OtherPressure", "status": "Unknown"},
+    ]
+    (node,) = parse_nodes(told(short))
+    assert node.pressures == ("DiskPressure", "PIDPressure")
+
+
+def test_a_pod_names_the_claims_that_it_mounts():
+    mounting = objects.pod("p", "n")
+    mounting["spec"]["volumes"] = [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "c"}},
+        {"name": "scratch", "emptyDir": {}},
+    ]
+    with_claim, without = parse_pods(told(mounting, objects.pod("q", "n")))
+    assert (with_claim.claims, without.claims) == (("c",), ())
+
+
 def test_a_node_that_never_reported():
     """As somebody registers it by hand, or a kubelet that died at once."""
     (node,) = parse_nodes(told({"kind": "Node", "metadata": {"name": "n"}}))

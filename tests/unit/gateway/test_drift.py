@@ -44,6 +44,13 @@ def test_settings_that_no_record_explains_are_read_from_the_container():
     assert line == "it was made with other settings"
 
 
+def test_gpus_cannot_be_seen_and_are_taken_to_be_as_recorded():
+    settled = Settled(spec=replace(SPEC, gpus="all"), base=replace(SPEC, gpus="all"))
+    labels = {**container_of().labels, LABEL_SPEC_DIGEST: "of another release"}
+    (line,) = describe_drift(settled, container_of(labels=labels), ())
+    assert line == "it was made with other settings"
+
+
 def test_a_variables_value_is_never_told():
     """It may be a proxy's address with a password in it."""
     settled = Settled(

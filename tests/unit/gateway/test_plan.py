@@ -20,7 +20,8 @@ from openshell_bootstrap.gateway.plan import (
     Unpause,
 )
 from openshell_bootstrap.gateway.settle import Settled
-from openshell_bootstrap.models import Attachment, Network
+from openshell_bootstrap.models import Attachment, Network, Unknown
+from openshell_bootstrap.store.metadata import HostRecord
 from tests.unit.gateway.specs import (
     IMAGE,
     NAMES,
@@ -36,6 +37,10 @@ from tests.unit.gateway.specs import (
     plan,
     seen_of,
     standing,
+)
+
+COPY = HostRecord(
+    name="t1", gateway_endpoint="https://127.0.0.1:1", is_remote=False, gateway_port=1, schema=1
 )
 
 
@@ -91,6 +96,36 @@ def test_a_container_whose_network_is_lost_is_made_again(status, networks, attac
     stops = [StopNode] if status == "running" else []
     makes = [] if networks else [MakeNetwork]
     assert kinds(done) == [*makes, *stops, RemoveNode, CreateNode, StartNode]
+
+
+def test_where_a_container_is_made_again_anyway_all_the_reasons_are_told():
+    attachments = (Attachment(network=NAMES.network, network_id="n0"),)
+    container = container_of(OTHER_SPEC, attachments=attachments)
+    settled = Settled(spec=SPEC, base=OTHER_SPEC, explicit_changes=("k3s args: --x -> none",))
+    done = plan(standing(container=container), settled)
+    assert done.steps[0].why == "k3s args: --x -> none; its network was made again since"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        standing(on_volume=Unknown("no answer")),
+        standing(volume=None, on_volume=None),
+        standing(on_volume=OnVolume(record=RECORD, cluster_id="d" * 64)),
+        seen_of(host_copy=COPY),
+    ],
+)
+def test_nothing_is_planned_where_the_state_of_the_parts_forbids_it(seen):
+    """R26, R52."""
+    with pytest.raises(GatewayStateError, match="'t1' is left as it is: ") as refused:
+        plan(seen)
+    assert refused.value.exit_code == 4
+    assert refused.value.remedies
+
+
+def test_data_that_its_user_gave_up_is_no_reason_not_to_start():
+    done = plan(seen_of(host_copy=COPY), start_empty=True)
+    assert kinds(done) == [MakeNetwork, MakeVolume, CreateNode, StartNode]
 
 
 @pytest.mark.parametrize("status", ["running", "exited", "paused", "restarting"])

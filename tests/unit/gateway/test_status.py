@@ -23,6 +23,7 @@ from openshell_bootstrap.gateway.stop import stop
 from openshell_bootstrap.models import Health, PublishedPort
 from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_GATEWAY, LABEL_SPEC_DIGEST
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE, READY_PATIENCE
+from tests.fakes import kube_objects as objects
 from tests.unit.gateway import status_scenes as scenes
 from tests.unit.gateway.conftest import NAME
 from tests.unit.gateway.status_scenes import NODE
@@ -280,6 +281,13 @@ def test_unfinished_work_is_told(world, is_pruned):
     assert "undoes it and keeps the data" in notice
 
 
+def test_what_never_started_is_replaced_and_differs_in_nothing(world):
+    scenes.created(world)
+    box = world.engine.box(NAME)
+    box.spec = replace(box.spec, labels={**box.spec.labels, LABEL_SPEC_DIGEST: "old"})
+    assert look(world).drift == ()
+
+
 def test_this_hosts_record_of_another_cluster_is_told(world):
     """R26."""
     world.start()
@@ -312,6 +320,25 @@ def test_a_gateway_of_a_retired_release_is_told_as_one(world):
     assert (told.endpoint, told.drift) == ("https://127.0.0.1:16443", ())
     assert told.node is not None
     assert (told.node.name, told.node.ready) == ("0f3a9c1b2d4e", True)
+
+
+@pytest.mark.parametrize(("older_s", "word"), [(0, "ready"), (5, "starting")])
+def test_a_retired_node_is_fresh_if_it_reported_since_its_container_started(world, older_s, word):
+    """R91: its entrypoint writes down no start of k3s."""
+    world.run_retired()
+    world.kube.started_s = None
+    ready = world.kube.get("Node", "0f3a9c1b2d4e")["status"]["conditions"][1]
+    ready["lastHeartbeatTime"] = objects.rfc3339(world.clock.now - older_s)
+    assert look(world).word == word
+
+
+def test_k3s_that_was_started_again_in_its_old_container_is_starting(world):
+    """PID 1 starts k3s again in place: a long life of the container says nothing then."""
+    world.start()
+    grow_old(world)
+    world.kube.started_s = int(world.clock.now)
+    told = look(world)
+    assert (told.word, told.cause) == ("starting", NOT_REPORTED)
 
 
 @pytest.mark.parametrize(
