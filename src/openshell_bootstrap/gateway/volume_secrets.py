@@ -15,7 +15,7 @@ _TOKENS = (f"{DATA_PATH}/server/token", f"{DATA_PATH}/server/agent-token", TOKEN
 _CREDENTIALS = f"{DATA_PATH}/server/cred"
 _PASSWORD = f"{RETIRED_NODE_FOLDER}/password"
 _VALUE = re.compile(
-    r"[\"']?(?P<key>[\w-]+)[\"']?\s*:\s*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"',}]+))"
+    r"[\"']?(?P<key>[\w-]+)[\"']?\s*:[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"',}]+))"
 )
 """A key with its value, in JSON or YAML."""
 
