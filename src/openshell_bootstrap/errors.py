@@ -25,6 +25,7 @@
       GatewayNotFoundError            3
       GatewayExistsError              4
       GatewayStateError               4
+        LostVolumeError                  its data is gone; the user may say that it is given up
       GatewayUnhealthyError           8
       LockedError                    10  held by another command (transient)
         UnusableLockError                its file is not one that can be locked
@@ -166,6 +167,10 @@ class GatewayStateError(BootstrapError):
     """The gateway's present state does not allow what is asked."""
 
     exit_code = 4
+
+
+class LostVolumeError(GatewayStateError):
+    """The gateway's data is gone, and nobody said that it may start empty."""
 
 
 class GatewayUnhealthyError(BootstrapError):

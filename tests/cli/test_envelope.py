@@ -127,6 +127,7 @@ EXIT_CODES = {
     "pull": 5,
     "cluster": 6,
     "cluster-unreachable": 6,
+    "node-refused": 6,
     "resource-conflict": 6,
     "no-such-resource": 6,
     "wait-timeout": 7,

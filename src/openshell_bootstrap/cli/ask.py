@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from openshell_bootstrap.errors import ConfigError
+from openshell_bootstrap.errors import ConfigError, LostVolumeError
 
 
 def is_terminal() -> bool:
@@ -34,3 +34,15 @@ def confirm(text: str, *, yes: bool) -> None:
         )
     typer.echo(text, err=True)
     typer.confirm("Remove it?", abort=True, err=True)
+
+
+def may_start_empty(lost: LostVolumeError) -> bool:
+    """Ask whether a gateway whose data is gone may start anew; False where nobody can answer.
+
+    Raises:
+        typer.Abort: The answer was no, or none came.
+    """
+    if not is_terminal():
+        return False
+    typer.echo(f"{lost.brief}.\n{lost.details}\n{lost.remedies[0]}", err=True)
+    return typer.confirm("Give its data up and start anew, empty?", abort=True, err=True)

@@ -36,6 +36,19 @@ TimeoutOption = Annotated[
         "--timeout", metavar="SECONDS", min=1, help="How long the node may take. [default: 300]"
     ),
 ]
+UsageOption = Annotated[
+    bool, typer.Option("--usage", help="Measure what every claim holds, in a minute at most.")
+]
+WaitLockOption = Annotated[
+    float,
+    typer.Option(
+        "--wait-lock",
+        metavar="SECONDS",
+        min=0,
+        help="How long to wait for another command on the gateway. [default: 0]",
+        show_default=False,
+    ),
+]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 ImageOption = Annotated[
@@ -77,9 +90,17 @@ RegistriesOption = Annotated[
 GpusOption = Annotated[
     str | None, typer.Option("--gpus", metavar="all|N", help="GPUs for the node.")
 ]
+SubnetOption = Annotated[
+    str | None,
+    typer.Option("--subnet", metavar="CIDR", help="Range of addresses of the gateway's network."),
+]
 PullOption = Annotated[
     Literal["missing", "never"],
     typer.Option("--pull", help="When to pull the node image.", show_default=True),
+]
+StartEmptyOption = Annotated[
+    bool,
+    typer.Option("--start-empty", help="Start anew although the data volume is gone: no question."),
 ]
 RecreateOption = Annotated[
     bool, typer.Option("--recreate", help="Stop a running node to apply what differs.")
@@ -101,9 +122,11 @@ class StartOptions:
     k3s_args: list[str] | None = None
     tls_sans: list[str] | None = None
     gpus: str | None = None
+    subnet: str | None = None
     token_file: Path | None = None
     registries: Path | None = None
     pull: Literal["missing", "never"] = "missing"
     recreate: bool = False
+    start_empty: bool = False
     grace_s: int | None = None
     timeout_s: float | None = None

@@ -41,11 +41,13 @@ def build_request(
         k3s_args=parse.values_of(options.k3s_args, parse.parse_k3s_argument),
         tls_sans=parse.values_of(options.tls_sans, parse.parse_san),
         gpus=None if options.gpus is None else options.gpus and parse.parse_gpus(options.gpus),
+        subnet=options.subnet and _subnet(options.subnet),
         token=_token(options.token_file, report),
         registries=_registries(options.registries),
         proxies=settings.proxies,
         pull=options.pull,
         recreate=options.recreate,
+        start_empty=options.start_empty,
         grace_s=STOP_GRACE_S if options.grace_s is None else options.grace_s,
         timeout_s=options.timeout_s or READY_PATIENCE.timeout_s,
     )
@@ -69,6 +71,12 @@ def _volume(given: str) -> str:
         given = f"{Path(os.path.abspath(Path(source).expanduser()))}{colon}{rest}"  # noqa: PTH100 - keeps links
     parse_volume(given)
     return given
+
+
+def _subnet(given: str) -> str:
+    from openshell_bootstrap.gateway.subnet import parse_subnet  # noqa: PLC0415 - lazy
+
+    return parse_subnet(given)
 
 
 def _token(path: Path | None, report: Reporter) -> bytes | None:

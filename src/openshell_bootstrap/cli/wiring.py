@@ -29,6 +29,8 @@ class Wiring:
     def __init__(self) -> None:
         self.command = "openshell"
         """What this process does, for whoever finds a lock taken."""
+        self.wait_lock_s = 0.0
+        """How long it waits for a lock that another process holds."""
 
     @cached_property
     def settings(self) -> "Settings":
@@ -49,7 +51,7 @@ class Wiring:
         """This user's records and locks."""
         from openshell_bootstrap.store.host import open_store
 
-        return open_store(self.command)
+        return open_store(self.command, self.wait_lock_s)
 
     def gateway(self, given: str | None) -> str:
         """Which gateway is meant: flag, environment, active gateway, default.
@@ -118,11 +120,12 @@ class Wiring:
 
         return destroy(name, engine=self.engine, store=self.store, report=report)
 
-    def status(self, name: str) -> "results.Status":
+    def status(self, name: str, *, usage: bool) -> "results.Status":
         """Tell how a gateway is."""
         from openshell_bootstrap.gateway.status import status
 
-        return status(name, engine=self.engine, store=self.store)
+        proxies = self.settings.proxies
+        return status(name, engine=self.engine, store=self.store, proxies=proxies, usage=usage)
 
     def list_gateways(self) -> "tuple[results.GatewayRow, ...]":
         """List all gateways."""

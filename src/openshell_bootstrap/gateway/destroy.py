@@ -16,9 +16,14 @@ from openshell_bootstrap.errors import (
     EngineUnavailableError,
     GatewayStateError,
 )
-from openshell_bootstrap.events import Reporter, silent, step
+from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway.carry_out import remove_container
+from openshell_bootstrap.gateway.diagnostics import Evidence
+from openshell_bootstrap.gateway.journal import Destruction, JournalFile
+from openshell_bootstrap.gateway.lock import hold_lock
+from openshell_bootstrap.gateway.observe import opens
 from openshell_bootstrap.gateway.results import Destroyed, Losses
+from openshell_bootstrap.gateway.resume import find_pending
 from openshell_bootstrap.gateway.settle import check_container
 from openshell_bootstrap.models import Container, Network, Volume
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE, GatewayNames, check_adopted_name
@@ -71,24 +76,61 @@ def destroy(name: str, *, engine: Engine, store: Store, report: Reporter = silen
     Raises:
         GatewayExistsError: The container of that name is no gateway.
         GatewayStateError: Another container is on the volume; nothing was removed.
+        LockedError: Another command works on it.
         EngineError: A removal failed; what comes after it in the order was not touched.
     """
     names = _names(name)
-    with store.lock(engine.info().id, name):
+    with hold_lock(name, engine=engine.info(), store=store, report=report):
         everything = engine.containers.list()
         ours = _own_containers(everything, names)
         _refuse_foreign_users(engine, names, ours)
+        if pending := find_pending(name, engine=engine, store=store):
+            report(Notice(pending))
         volume = engine.volumes.find(names.volume)
-        removed = [_remove_node(engine, name, container, report) for container in ours]
-        _remove_scratch(engine, name)
         if volume is not None:
-            removed.append(_remove_volume(engine, volume, report))
-        gone, kept = _remove_networks(engine, names, report)
-        store.kubeconfigs.remove(name)
-        store.records.remove(name)
-        if store.active.find() == name:
-            store.active.clear()
+            _announce(names, ours, engine, store, report)
+        evidence = Evidence(
+            name=name, operation="destroy", engine=engine, store=store, report=report
+        )
+        with evidence.kept():
+            removed = [_remove_node(engine, name, container, report) for container in ours]
+            _remove_scratch(engine, name)
+            if volume is not None:
+                removed.append(_remove_volume(engine, volume, report))
+            gone, kept = _remove_networks(engine, names, report)
+        _forget(name, store)
     return Destroyed(name=name, removed=(*removed, *gone), kept=kept)
+
+
+def _announce(
+    names: GatewayNames, ours: list[Container], engine: Engine, store: Store, report: Reporter
+) -> None:
+    """Begin a journal, where containers go before the volume does.
+
+    A disk that is full is a reason to destroy, so that it is no reason not to.
+    """
+    opener = next((container for container in ours if opens(container, names)), None)
+    if opener is None:
+        return
+    try:
+        JournalFile(name=names.gateway, engine=engine, container_id=opener.id, store=store).begin(
+            Destruction()
+        )
+    except EngineUnavailableError:
+        raise
+    except EngineError as error:
+        report(
+            Notice(f"Should this be interrupted, no later command will know of it: {error.brief}.")
+        )
+
+
+def _forget(name: str, store: Store) -> None:
+    """Remove what this host has of the gateway."""
+    store.kubeconfigs.remove(name)
+    store.records.remove(name)
+    store.journals.remove(name)
+    if store.active.find() == name:
+        store.active.clear()
 
 
 def _names(name: str) -> GatewayNames:
@@ -128,6 +170,8 @@ def _remove_node(engine: Engine, name: str, container: Container, report: Report
                 engine.containers.unpause(container.id)
             engine.containers.stop(container.id, _KILL_AT_ONCE_S)
         remove_container(engine, name, container)
+        if engine.containers.find(container.id) is not None:
+            raise _still_present(f"container {container.name}")
     return f"container {container.name}"
 
 
@@ -140,7 +184,17 @@ def _remove_scratch(engine: Engine, name: str) -> None:
 def _remove_volume(engine: Engine, volume: Volume, report: Reporter) -> str:
     with step(report, f"Removing the volume {volume.name}"):
         engine.volumes.remove(volume.name)
+        if engine.volumes.find(volume.name) is not None:
+            raise _still_present(f"volume {volume.name}")
     return f"volume {volume.name}"
+
+
+def _still_present(what: str) -> EngineError:
+    """The engine's yes is not believed: some releases say it and do nothing."""
+    return EngineError(
+        f"The {what} is still present although the engine removed it",
+        remedies=["Look for what still uses it, then run `openshell gateway destroy` again."],
+    )
 
 
 def _remove_networks(

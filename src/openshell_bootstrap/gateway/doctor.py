@@ -26,10 +26,10 @@ from openshell_bootstrap.gateway.checks import (
     unknown,
 )
 from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.prepare import Means, examine
 from openshell_bootstrap.gateway.privileged import try_privileged
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Checked, CheckedMatter
-from openshell_bootstrap.gateway.start import Means, examine
 from openshell_bootstrap.models import EngineInfo, Volume
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE, Settings
 from openshell_bootstrap.store.host import Store

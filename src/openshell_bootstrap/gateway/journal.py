@@ -8,6 +8,7 @@ The engine's archive call can write a file and not remove one: an empty journal 
 that was written by halves does not decode; it was then written before anything else was done.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -100,53 +101,74 @@ def decode_journal(content: bytes | None) -> Journal | DamagedJournal | NewerJou
     return journal
 
 
+def describe_begun(journal: Journal) -> str:
+    """What was begun, when and by whom."""
+    is_start = isinstance(journal.work, Recreation)
+    what = "A start that makes the container anew" if is_start else "A destroy"
+    return f"{what} was begun at {journal.begun_at} by {journal.by} and not finished"
+
+
 def describe_pending(journal: Journal | Unknown) -> str:
     """What is pending and what becomes of it, in a sentence."""
     if isinstance(journal, Unknown):
         return f"Work may be unfinished: {journal.cause}."
-    begun = f"was begun at {journal.begun_at} by {journal.by} and not finished"
-    match journal.work:
-        case Recreation():
-            return f"A start with changed settings {begun}: the next start finishes it."
-        case Destruction():
-            return (
-                f"A destroy {begun}: `openshell gateway destroy` finishes it, and "
-                "`openshell gateway start` undoes it and keeps the data."
-            )
+    outlook = (
+        "the next start finishes it"
+        if isinstance(journal.work, Recreation)
+        else "`openshell gateway destroy` finishes it, `openshell gateway start` undoes it and "
+        "keeps the data"
+    )
+    return f"{describe_begun(journal)}: {outlook}."
 
 
-def read_journal(engine: Engine, container_id: str) -> Journal | Unknown | None:
-    """Read the journal through a container that mounts the volume, running or not.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalFile:
+    """A gateway's journal, reached through a container that mounts its volume, running or not.
 
-    Raises:
-        EngineUnavailableError: The engine did not answer, so that nothing may follow from it.
+    This host keeps a copy, for when no such container is there.
     """
-    try:
-        file = engine.containers.get_file(container_id, JOURNAL_PATH)
-    except EngineUnavailableError:
-        raise
-    except EngineError as error:
-        return Unknown(error.brief)
-    return None if file is None else decode_journal(file.content)
 
+    name: str
+    engine: Engine
+    container_id: str
+    store: Store
 
-def begin(name: str, work: Work, *, engine: Engine, container_id: str, store: Store) -> None:
-    """Announce what is to be done now; this host keeps a copy, for when no container is there.
+    def read(self) -> Journal | Unknown | None:
+        """What is pending.
 
-    Raises:
-        EngineError: It could not be written, so the work must not be begun.
-    """
-    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    content = encode_journal(Journal(work=work, begun_at=now, by=store.who))
-    engine.containers.put_files(container_id, [FileEntry(JOURNAL_PATH, content, _SECRET)])
-    store.journals.write(name, content)
+        Raises:
+            EngineUnavailableError: The engine did not answer, so that nothing may follow from it.
+        """
+        try:
+            file = self.engine.containers.get_file(self.container_id, JOURNAL_PATH)
+        except EngineUnavailableError:
+            raise
+        except EngineError as error:
+            return Unknown(error.brief)
+        return None if file is None else decode_journal(file.content)
 
+    def begin(self, work: Work, files: Sequence[FileEntry] = ()) -> None:
+        """Announce what is to be done now.
 
-def finish(name: str, *, engine: Engine, container_id: str, store: Store) -> None:
-    """Nothing is pending any more.
+        Args:
+            work: What is begun.
+            files: What else the volume must keep for it to be finished; written before.
 
-    Raises:
-        EngineError: It could not be said on the volume.
-    """
-    engine.containers.put_files(container_id, [FileEntry(JOURNAL_PATH, b"", _SECRET)])
-    store.journals.remove(name)
+        Raises:
+            EngineError: It could not be written, so the work must not be begun.
+        """
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        content = encode_journal(Journal(work=work, begun_at=now, by=self.store.who))
+        entry = FileEntry(JOURNAL_PATH, content, _SECRET)
+        self.engine.containers.put_files(self.container_id, [*files, entry])
+        self.store.journals.write(self.name, content)
+
+    def finish(self) -> None:
+        """Nothing is pending any more.
+
+        Raises:
+            EngineError: It could not be said on the volume.
+        """
+        entry = FileEntry(JOURNAL_PATH, b"", _SECRET)
+        self.engine.containers.put_files(self.container_id, [entry])
+        self.store.journals.remove(self.name)

@@ -1,11 +1,13 @@
 """Restart a gateway: stop in order, then start, under one hold of its lock."""
 
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.events import Notice, Reporter, silent
+from openshell_bootstrap.events import Reporter, silent
+from openshell_bootstrap.gateway.bring_up import bring_up
+from openshell_bootstrap.gateway.diagnostics import Evidence
 from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.prepare import Means, check_restart, lock_for
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Started
-from openshell_bootstrap.gateway.start import Means, bring_up, check_restart
 from openshell_bootstrap.gateway.stop import halt
 from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.store.host import Store
@@ -26,10 +28,11 @@ def restart(
         BootstrapError: As ``stop`` and ``start`` raise.
     """
     check_adopted_name(request.name)
-    with store.lock(engine.info().id, request.name) as held:
-        if held.notice:
-            report(Notice(held.notice))
-        means = Means(engine=engine, store=store, host=host or Host(), report=report)
+    means = Means(engine=engine, store=store, host=host or Host(), report=report)
+    with lock_for(request, means):
         check_restart(request, means)
-        halt(request.name, engine=engine, grace_s=request.grace_s, report=report)
+        evidence = Evidence(
+            name=request.name, operation="restart", engine=engine, store=store, report=report
+        )
+        halt(request.name, grace_s=request.grace_s, evidence=evidence)
         return bring_up(request, means)

@@ -1,10 +1,15 @@
 """Stop a gateway in order: pods get their grace, the datastore is closed, the volume stays."""
 
+from dataclasses import replace
+
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import GatewayNotFoundError
-from openshell_bootstrap.events import Notice, Reporter, silent
+from openshell_bootstrap.events import Reporter, silent
 from openshell_bootstrap.gateway.carry_out import stop_container
+from openshell_bootstrap.gateway.diagnostics import Evidence
+from openshell_bootstrap.gateway.lock import hold_lock
 from openshell_bootstrap.gateway.results import Stopped
+from openshell_bootstrap.gateway.resume import find_pending
 from openshell_bootstrap.gateway.settle import check_container
 from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import GatewayNames, check_adopted_name
@@ -27,30 +32,27 @@ def stop(
     Raises:
         GatewayNotFoundError: There is no gateway of that name.
         GatewayExistsError: The container of that name is no gateway.
+        LockedError: Another command works on it.
     """
     check_adopted_name(name)
     info = engine.info()
-    with store.lock(info.id, name) as held:
-        if held.notice:
-            report(Notice(held.notice))
-        stopped = halt(name, engine=engine, grace_s=grace_s, report=report)
-    if not info.prunes_named_volumes:
-        return stopped
-    warning = (
-        f"This engine's `docker system prune --volumes` would take the volume "
-        f"{GatewayNames(name).volume} once its stopped container was pruned: prune without "
-        "`--volumes` here."
-    )
-    return Stopped(
-        name=name,
-        was_running=stopped.was_running,
-        exit_code=stopped.exit_code,
-        notices=(*stopped.notices, warning),
-    )
+    with hold_lock(name, engine=info, store=store, report=report):
+        evidence = Evidence(name=name, operation="stop", engine=engine, store=store, report=report)
+        stopped = halt(name, grace_s=grace_s, evidence=evidence)
+        pending = find_pending(name, engine=engine, store=store)
+    notices = [*stopped.notices, *([pending] if pending else [])]
+    if info.prunes_named_volumes:
+        notices.append(
+            "This engine's `docker system prune --volumes` would take the volume "
+            f"{GatewayNames(name).volume} once its stopped container was pruned: prune without "
+            "`--volumes` here."
+        )
+    return replace(stopped, notices=tuple(notices))
 
 
-def halt(name: str, *, engine: Engine, grace_s: int, report: Reporter) -> Stopped:
+def halt(name: str, *, grace_s: int, evidence: Evidence) -> Stopped:
     """``stop`` for a caller that holds the gateway's lock."""
+    engine = evidence.engine
     names = GatewayNames(name)
     container = engine.containers.find(names.container)
     if container is None:
@@ -60,7 +62,8 @@ def halt(name: str, *, engine: Engine, grace_s: int, report: Reporter) -> Stoppe
     check_container(container, name)
     if not container.is_up:
         return Stopped(name=name, was_running=False, exit_code=container.exit_code)
-    ended = stop_container(engine, container, grace_s=grace_s, report=report)
+    with evidence.kept():
+        ended = stop_container(engine, container, grace_s=grace_s, report=evidence.report)
     return Stopped(
         name=name, was_running=True, exit_code=ended.exit_code, notices=_notices(ended, grace_s)
     )

@@ -31,12 +31,14 @@ class Store:
         config: ``$XDG_CONFIG_HOME/openshell``.
         locks: Where locks go.
         command: What this process does, for whoever finds a lock taken.
+        wait_lock_s: How long it waits for a lock that another process holds.
         state: ``$XDG_STATE_HOME/openshell``.
     """
 
     config: Path
     locks: LockFolders
     command: str = "openshell"
+    wait_lock_s: float = 0
     state: Path = field(kw_only=True)
 
     @property
@@ -87,7 +89,7 @@ class Store:
         return hold(self.locks, lock_name(engine_id, name), gateway=name, command=self.command)
 
 
-def open_store(command: str) -> Store:
+def open_store(command: str, wait_lock_s: float = 0) -> Store:
     """The store of this user on this host."""
     locks = LockFolders(SHARED_LOCKS, user_locks_folder())
-    return Store(config_folder(), locks, command, state=state_folder())
+    return Store(config_folder(), locks, command, wait_lock_s, state=state_folder())

@@ -15,7 +15,10 @@ FRESH = [
     "containers.put_files",
     "containers.start",
 ]
-RECREATE = ["containers.remove", *["volumes.remove"] * 3, *FRESH[2:]]
+JOURNAL = "containers.put_files"
+"""Its beginning, or its end."""
+REMOVE = ["containers.remove", *["volumes.remove"] * 3]
+RECREATE = [JOURNAL, *REMOVE, *FRESH[2:-1], JOURNAL, FRESH[-1]]
 
 
 def record_of(world, volume=NAME):
