@@ -28,7 +28,7 @@ def volume(name="pvc-1", *, pinned=("n",), shape="pinned", uid="u-c", path=None)
     )
 
 
-def told(*, used=None, claims=None, volumes=None, pods=(), own=OWN):
+def told(*, used=None, claims=None, volumes=None, pods=(), own=OWN, mountpoint="/docker/v/_data"):
     storage = Storage(
         claims=(claim(),) if claims is None else claims,
         volumes=(volume(),) if volumes is None else volumes,
@@ -36,7 +36,7 @@ def told(*, used=None, claims=None, volumes=None, pods=(), own=OWN):
         own=own,
         used=used,
     )
-    return describe_claims(storage, name="t1", mountpoint="/docker/v/_data")
+    return describe_claims(storage, name="t1", mountpoint=mountpoint)
 
 
 def test_a_claim_whose_volume_is_elsewhere_is_told_with_all_that_is_needed():
@@ -107,6 +107,11 @@ def test_a_size_that_cannot_be_read_is_nothing_to_exceed():
 @pytest.mark.parametrize("path", ["", "/elsewhere/x", f"{DATA_PATH}/../x", f"{DATA_PATH}"])
 def test_a_folder_that_is_not_on_the_volume_has_no_place_there(path):
     (one,) = told(used={}, volumes=(volume(path=path),))
+    assert one.folder == ""
+
+
+def test_where_the_engine_tells_no_place_of_the_volume_no_folder_is_told():
+    (one,) = told(used={}, mountpoint="")
     assert one.folder == ""
 
 

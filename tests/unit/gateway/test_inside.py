@@ -86,6 +86,28 @@ def test_claims_wait_for_no_node_while_the_gateways_own_is_not_ready(world):
     assert look(world).storage.stranded == {}
 
 
+def test_of_many_claims_that_wait_one_is_named_and_the_others_are_counted(world):
+    scenes.stranded(world)
+    scenes.add_claim(world, "pvc-3", node="older")
+    told = status("t1", engine=world.engine, store=world.store)
+    assert told.cause.endswith("claim-pvc-2 waits for a volume on node old, which is not in the "
+                               "cluster, and 1 more")  # fmt: skip
+    assert [claim.node for claim in told.claims] == ["old", "older"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "step"), [("DiskPressure", "`docker system df`"), ("MemoryPressure", "fewer pods")]
+)
+def test_what_a_node_runs_short_of_is_told_with_what_to_do(world, kind, step):
+    """R102."""
+    world.start()
+    shortage = {"type": kind, "status": "True"}
+    world.kube.get("Node", NODE)["status"]["conditions"].append(shortage)
+    told = status("t1", engine=world.engine, store=world.store)
+    assert told.cause.startswith(f"node {NODE} runs short ({kind})")
+    assert step in told.next_step
+
+
 def test_folders_are_measured_only_where_that_was_asked_for(world):
     """R29."""
     scenes.stranded(world)

@@ -288,6 +288,12 @@ def test_what_never_started_is_replaced_and_differs_in_nothing(world):
     assert look(world).drift == ()
 
 
+def test_a_record_that_knows_of_no_cluster_yet_contradicts_nobody(world):
+    world.start()
+    scenes.write_record(world, cluster_id="")
+    assert look(world).notices == ()
+
+
 def test_this_hosts_record_of_another_cluster_is_told(world):
     """R26."""
     world.start()
