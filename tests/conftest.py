@@ -4,4 +4,5 @@ pytest_plugins = (
     "tests.plugins.tiers",
     "tests.plugins.hermetic",
     "tests.plugins.engine",
+    "tests.plugins.faults",
 )

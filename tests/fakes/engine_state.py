@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from openshell_bootstrap.errors import NoSuchContainerError
@@ -66,6 +66,7 @@ class Box:
     health: Health = field(default_factory=lambda: Health(status="none"))
     exit_code: int = 0
     started_at: str = ""
+    oom_killed: bool = False
     restart_count: int = 0
     error: str = ""
     log: list[tuple[float, bytes]] = field(default_factory=list)
@@ -93,6 +94,7 @@ class Box:
             health=self.health,
             exit_code=self.exit_code,
             started_at=self.started_at,
+            oom_killed=self.oom_killed,
             restart_count=self.restart_count,
             error=self.error,
         )
@@ -152,6 +154,15 @@ class State:
     failures: list[_Failure] = field(default_factory=list)
     made: int = 0
     lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock: an engine can be copied and put away."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "lock"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        for name, value in kept.items():
+            setattr(self, name, value)
+        self.lock = threading.RLock()
 
     def fail(
         self,

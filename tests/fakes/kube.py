@@ -239,7 +239,11 @@ class FakeKube:
         if not self.is_up:
             return 1, "", REFUSED
         done, errors = [], []
-        for item in msgspec.json.decode(stdin)["items"]:
+        try:
+            items = msgspec.json.decode(stdin)["items"]
+        except msgspec.DecodeError:  # its sender was killed
+            return 1, "", "error: error parsing STDIN: unexpected EOF\n"
+        for item in items:
             try:
                 self._replace(item)
             except StatusError as error:
@@ -295,9 +299,10 @@ class FakeKube:
             )
 
     def _delete_all(self, stdin: str) -> Answer:
-        lines = stdin.splitlines()
+        whole, _, _ = stdin.rpartition("\n")  # read(1) fails on a line without an end
+        lines = whole.split("\n") if whole else []
         told = ""
-        for rule, url, options in zip(lines[::3], lines[1::3], lines[2::3], strict=True):
+        for rule, url, options in zip(lines[::3], lines[1::3], lines[2::3], strict=False):
             error = self._delete(url, msgspec.json.decode(options))
             if not error:
                 told += f"0 {url}\n"

@@ -15,7 +15,7 @@ from openshell_bootstrap.gateway.collect_node import LOGS_SCRIPT, SYSTEM_SCRIPT
 from openshell_bootstrap.gateway.observe import NODE_FOLDER, RETIRED_NODE_FOLDER
 from openshell_bootstrap.gateway.record import AUTHORITY_PATH, WRITE_SCRIPT
 from openshell_bootstrap.models import DATA_PATH, Completed, Container, FileEntry
-from openshell_bootstrap.names import NODE_NAME_ENV
+from openshell_bootstrap.names import LABEL_ROLE, NODE_NAME_ENV
 from tests.fakes import kube_objects as objects
 from tests.fakes.clock import FakeClock
 from tests.fakes.engine import FakeEngine
@@ -86,6 +86,9 @@ class FakeNodes:
         if container.command[-1:] == ("--version",):
             said = self.version.get(container.image, "k3s version v1.36.3+k3s1 (fake)")
             self.engine.end(container.id, 0, said.encode())
+            return
+        if container.labels.get(LABEL_ROLE) == "probe":
+            self.engine.end(container.id)
             return
         volume = self._volume(container)
         if volume is None:

@@ -1,0 +1,48 @@
+"""One gateway with data, and others' things under names that are nearly its own."""
+
+import secrets
+from collections.abc import Iterator
+
+import docker as docker_library
+import pytest
+
+from tests.faults.engine_operations import Place, look_at_foreign
+from tests.integration.gateway.driver import Command, Gateway, docker
+from tests.integration.gateway.witness import Witness
+from tests.plugins.engine import NAMES, RUN_LABEL, Remains
+
+
+@pytest.fixture(scope="module")
+def place(
+    request: pytest.FixtureRequest,
+    node_image: str,
+    tiny_image: str,
+    run_id: str,
+    docker_client: docker_library.DockerClient,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("home")
+    environment = {"OPENSHELL_NODE_IMAGE": node_image, "XDG_STATE_HOME": str(home / "state")}
+    command = Command(home, environment)
+    made: list[str] = []
+    request.node.stash[NAMES] = made  # for the report of a test that fails
+
+    def make() -> Gateway:
+        made.append(f"t{run_id}-{secrets.token_hex(2)}")
+        return Gateway(command, made[-1])
+
+    gateway = make()
+    gateway.start()
+    foreign = make_foreign(f"{gateway.container}x", f"{RUN_LABEL}={run_id}", tiny_image)
+    yield Place(Witness(gateway), make, node_image, tiny_image, foreign)
+    if not request.config.getoption("--keep"):
+        Remains(docker_client, tuple(made)).remove()
+
+
+def make_foreign(name: str, label: str, image: str) -> dict[str, str]:
+    """A container on a volume and a network, all of that name; gone with the session."""
+    docker("volume", "create", "--label", label, name)
+    docker("network", "create", "--label", label, name)
+    options = ["--detach", f"--name={name}", f"--label={label}", "--stop-timeout=0"]
+    docker("run", *options, f"--volume={name}:/x", f"--network={name}", image, "sleep", "100000")
+    return look_at_foreign((name, name, name))
