@@ -21,6 +21,7 @@ class Shell:
         self.environment = {
             **os.environ,
             "XDG_CONFIG_HOME": str(home),
+            "XDG_STATE_HOME": str(home / "state"),
             "KUBECONFIG": str(self.kubeconfig),
             "OPENSHELL_GATEWAY": gateway,
             "OPENSHELL_NODE_IMAGE": image,
@@ -41,6 +42,7 @@ class Shell:
 
 
 def test_a_tour(tmp_path, node_image, gateway_name):
+    """R18: at its end another gateway takes the name."""
     name = gateway_name()
     shell = Shell(tmp_path, name, node_image)
     started = shell.json("gateway", "start")
@@ -50,8 +52,18 @@ def test_a_tour(tmp_path, node_image, gateway_name):
     kubeconfigs(shell, name, started["result"]["endpoint"])
     choice_of_the_gateway(shell, name)
     a_stopped_gateway(shell, name)
+    old = authority(shell)
     assert shell("gateway", "destroy", "--yes").returncode == 0
     assert shell("gateway", "info").returncode == 3
+    assert shell.json("gateway", "start", "-g", name)["ok"]
+    assert authority(shell) != old
+    reach_through_the_kubeconfig(shell, name)
+    assert shell("gateway", "kubectl", "get", "nodes").returncode == 0
+
+
+def authority(shell):
+    config = yaml.safe_load(shell("gateway", "kubeconfig", "get").stdout)
+    return config["clusters"][0]["cluster"]["certificate-authority-data"]
 
 
 def commands_in_the_node(shell, name):
@@ -76,15 +88,8 @@ def log_of_the_node(shell):
 def kubeconfigs(shell, name, endpoint):
     shell.kubeconfig.parent.mkdir()
     shell.kubeconfig.write_text("apiVersion: v1\nkind: Config\ncurrent-context: mine\n")
-    assert shell.json("gateway", "kubeconfig", "merge")["result"]["changed"] is True
+    assert reach_through_the_kubeconfig(shell, name) == endpoint
     assert yaml.safe_load(shell.kubeconfig.read_bytes())["current-context"] == "mine"
-    client = kubernetes.config.new_client_from_config(
-        str(shell.kubeconfig), context=f"openshell-{name}"
-    )
-    with client:
-        nodes = kubernetes.client.CoreV1Api(client).list_node().items
-        assert client.configuration.host == endpoint
-    assert [node.metadata.name for node in nodes] == [f"openshell-{name}"]
     inside = shell("gateway", "kubeconfig", "get", "--internal").stdout
     internal = yaml.safe_load(inside)["clusters"][0]["cluster"]["server"]
     assert internal == f"https://openshell-cluster-{name}:6443"
@@ -101,6 +106,18 @@ def kubeconfigs(shell, name, endpoint):
     )
     assert reached.returncode == 0, reached.stderr
     assert shell.json("gateway", "kubeconfig", "remove")["result"]["changed"] is True
+
+
+def reach_through_the_kubeconfig(shell, name):
+    """A client of the user's own file finds the node; where it looked."""
+    assert shell.json("gateway", "kubeconfig", "merge")["result"]["changed"] is True
+    client = kubernetes.config.new_client_from_config(
+        str(shell.kubeconfig), context=f"openshell-{name}"
+    )
+    with client:
+        nodes = kubernetes.client.CoreV1Api(client).list_node().items
+    assert [node.metadata.name for node in nodes] == [f"openshell-{name}"]
+    return client.configuration.host
 
 
 def choice_of_the_gateway(shell, name):
