@@ -6,6 +6,7 @@ from tests.shell.conftest import Node
 
 DISK = [
     "--kubelet-arg=eviction-hard=imagefs.available<1%,nodefs.available<1%",
+    "--kubelet-arg=eviction-pressure-transition-period=30s",
     "--kubelet-arg=image-gc-high-threshold=100",
 ]
 GATE = "--kube-apiserver-arg=feature-gates=MutablePVNodeAffinity=true"
@@ -23,7 +24,7 @@ def added(node: Node, function: str, *arguments: str) -> list[str]:
         ([], DISK),
         (["--kubelet-arg=eviction-hard=nodefs.available<9%"], DISK[1:]),
         (["--kubelet-arg", "eviction-hard=nodefs.available<9%"], DISK[1:]),
-        (["--kubelet-arg=image-gc-high-threshold=90"], DISK[:1]),
+        (["--kubelet-arg=image-gc-high-threshold=90"], DISK[:2]),
         (["--kubelet-arg=eviction-hard-not=1", "eviction-hard=1"], DISK),
     ],
 )
