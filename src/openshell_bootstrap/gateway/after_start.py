@@ -150,7 +150,8 @@ def _explain(error: BootstrapError, signs: Signs, about: About, report: Reporter
     """Show the node's last lines and say what they mean."""
     for line in signs.lines[-_LOG_LINES:]:
         report(NodeLog(line))
-    known = diagnose(signs, about)
+    # The engine may date the container's start after its first line, which is a refusal's only one.
+    known = diagnose(replace(signs, lines=(error.brief, *signs.lines)), about)
     if known is not None and known.refused:
         return GatewayStateError(known.brief, details=known.evidence, remedies=known.remedies)
     shown = [known.evidence] if known and known.evidence else signs.lines[-3:]

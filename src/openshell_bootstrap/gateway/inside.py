@@ -31,6 +31,7 @@ from openshell_bootstrap.gateway.readiness import (
     Refused,
     find_hindrance,
     find_shortage,
+    refused,
     unseen,
 )
 from openshell_bootstrap.gateway.results import NodeStatus, WorkloadStatus
@@ -147,7 +148,7 @@ def look_inside(
     try:
         return _complete(_ask(Kubectl(node), container, is_retired=is_retired), look)
     except NodeRefusedError as error:
-        nodes: Unknown = Refused(f"it refuses to start k3s: {error.details}")
+        nodes: Unknown = refused(error)
     except (ClusterError, ContainerNotRunningError) as error:
         nodes = unseen(error)
     return Inside(

@@ -72,13 +72,18 @@ def observe_readiness(engine: Engine, container_id: str, node_name: str) -> Read
         try:
             seen = Kubectl(ContainerNode(engine, container_id)).get_json_since_start("nodes")
         except NodeRefusedError as error:
-            nodes = Refused(f"it refuses to start k3s: {error.details}")
+            nodes = refused(error)
         except (ClusterError, ContainerNotRunningError) as error:
             nodes = unseen(error)
         else:
             started_s = seen.started_s if seen else None
             nodes = parse_nodes(seen.resources) if seen else Unknown("k3s was not started yet")
     return Readiness(node_name=node_name, container=container, started_s=started_s, nodes=nodes)
+
+
+def refused(error: NodeRefusedError) -> Refused:
+    """The refusal, in the words that the node's log has for it."""
+    return Refused(f"it refuses to start k3s (openshell: refused: {error.details})")
 
 
 def unseen(error: BootstrapError) -> Unknown:

@@ -73,6 +73,7 @@ class Command:
         own = {
             "XDG_CONFIG_HOME": str(self.home / "config"),
             "XDG_DATA_HOME": str(self.home / "data"),
+            "XDG_STATE_HOME": str(self.home / "state"),
             "KUBECONFIG": str(self.home / "kubeconfig"),
         }
         return {**inherited, **own, **self.environment, **changed}

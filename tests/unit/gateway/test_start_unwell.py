@@ -71,6 +71,18 @@ def test_such_a_line_of_an_earlier_life_is_none_of_this_ones(world):
     world.start()
 
 
+def test_a_refusal_is_known_without_its_log(world):
+    """Docker dates a container's start after lines that its first process wrote by then."""
+    world.start()
+    world.engine.containers.stop(NAME, 1)
+    world.nodes.refuses = "store-damaged: no database"
+    world.engine.fail("containers.logs", EngineError("the driver cannot be read"), times=None)
+    with pytest.raises(GatewayStateError, match="is damaged") as refused:
+        world.start()
+    assert "openshell: refused: store-damaged: no database" in refused.value.details
+    assert world.engine.seen(NAME).status == "exited"
+
+
 def test_a_log_that_cannot_be_read_holds_nothing_up(world):
     world.start()
     world.engine.containers.stop(NAME, 1)

@@ -81,7 +81,7 @@ YOUNG = [
     (scenes.deployment_gone, ("starting", 7, "running"), "not available yet: coredns"),
     (scenes.deployment_unseen, ("starting", 7, "running"), "not available yet: coredns"),
     (scenes.ends_between, ("starting", 7, "running"), NO_ANSWER),
-    (scenes.refuses, ("failing", 8, "running"), "it refuses to start k3s: token-differs: it is"),
+    (scenes.refuses, ("failing", 8, "running"), "(openshell: refused: token-differs: it is"),
     (scenes.short_of_disk, ("degraded", 8, "running"), f"node {NODE} runs short (DiskPressure)"),
     (
         scenes.stranded,
