@@ -169,7 +169,7 @@ def _check_order(stage: Stage) -> Iterator[str]:
 
 def check_host(stage: Stage, before: Before) -> Iterator[str]:
     """The user's files are whole, and those of others as they were."""
-    files = stage.home()
+    files = stage.summary()["home"]
     for path, content in before.foreign["home"].items():
         if path in {"kubeconfig", "config/openshell/active_gateway"}:
             continue
@@ -208,9 +208,9 @@ def _kubeconfig(content: bytes) -> dict[str, Any]:
 def _check_nothing_changed(stage: Stage, before: Before) -> Iterator[str]:
     """A command that looks may leave its own helper at most, and that only if it was killed."""
     after = stage.summary()
-    for name in set(after["volumes"]):
-        if ANONYMOUS.fullmatch(name):  # of the image of the helper, and removed with it
-            del after["volumes"][name]
+    after["volumes"] = {  # of the helper's image, and removed with it
+        name: one for name, one in after["volumes"].items() if not ANONYMOUS.fullmatch(name)
+    }
     for noun in ("volumes", "networks", "cluster"):
         if after[noun] != before.summary[noun]:
             yield f"a command that only looks changed {noun}: {after[noun]}"
@@ -258,7 +258,7 @@ def check_right(stage: Stage, before: Before, ran: Ran, kind: str) -> Iterator[s
         case "bundle":
             yield from _check_bundle(stage, ran)
         case "host":
-            if stage.home() != before.summary["home"]:  # the reference's
+            if stage.summary()["home"] != before.summary["home"]:  # the reference's
                 yield "the user's files are not as the command leaves them"
 
 
@@ -296,7 +296,7 @@ def check_up(stage: Stage) -> Iterator[str]:
         yield "its node is not in its cluster"
     if record_of(stage) is None:
         yield "there is no record on the volume"
-    files = stage.home()
+    files = stage.summary()["home"]
     for name in ("metadata.json", "kubeconfig"):
         if f"config/openshell/gateways/{GATEWAY}/{name}" not in files:
             yield f"this host has no {name} of it"

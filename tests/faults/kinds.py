@@ -262,23 +262,26 @@ KILLS = {"SIGKILL", "SIGKILL after", "SIGKILL within", "SIGINT", "SIGINT after"}
 LASTING = {"refused from then on"}
 
 
-NO_ANSWER = ("500", "reset", "time-out")
+TO_LOOKS = ("404", "refused from then on", "reset", "time-out")
+TO_CHANGES = ("SIGKILL after", "SIGINT after", "404", "409", "did nothing", "answer lost")
+NO_ANSWER = ("reset", "time-out")
 NOT_WHOLE = ("empty", "truncated")
 
 
 def kinds_for(method: str, at: int) -> tuple[str, ...]:
-    """The kinds that can happen to the call with this number, and are not another one again.
+    """The kinds that happen to the call with this number.
 
     Whoever speaks ``engine.api`` is told the same of an engine that fails, resets, or does not
-    answer in time: nobody could say. So these take turns from call to call.
+    answer in time: nobody could say. So these take turns from call to call, but for 500, which
+    every call meets; a call that only looks is met by the others in turn too.
     """
     call = Call(method, lambda: None)
     if call.is_of_disk:
         return ("SIGKILL", "SIGINT", "disk full")
-    both = ("SIGKILL", "SIGINT", NO_ANSWER[at % len(NO_ANSWER)], "refused from then on", "404")
+    every = ("SIGKILL", "SIGINT", "500")
     if call.is_look:
-        return both
-    changing = (*both, "SIGKILL after", "SIGINT after", "409", "did nothing", "answer lost")
+        return (*every, TO_LOOKS[at % len(TO_LOOKS)])
+    changing = (*every, "refused from then on", *TO_CHANGES, NO_ANSWER[at % len(NO_ANSWER)])
     if call.verb == "exec":
         return (*changing, *NOT_WHOLE, "API away", "SIGKILL within")
     if call.verb == "create":

@@ -50,7 +50,7 @@ def _prepare(stage: Stage, operation: Operation) -> tuple[bytes, Before, list[st
     methods = stage.injector.calls
     assert reference.exit_code == 0, f"{operation.name}: {reference.told}"
     assert len(methods) >= operation.calls, f"{operation.name} makes {len(methods)} calls"
-    home = stage.home()
+    home = stage.summary()["home"]
     stage.put_back(kept)
     before = look(stage, operation, foreign, reference)
     if operation.goal == "host":

@@ -1,8 +1,8 @@
-"""Every operation over the engine in memory, broken at each of its calls in every way.
+"""Every operation over the engine in memory, broken at each of its calls.
 
-Every call is met by SIGKILL and SIGINT before it, by an engine that fails once and by one that is
-away from then on; what changes something by all kinds there are, and by a kill after its effect.
-``kinds_for`` says which kinds are one and the same to a call that only looks.
+Every call is met by SIGKILL, by SIGINT and by an engine that fails; a call that changes something
+by all other kinds too, and by a signal after its effect. ``kinds_for`` says which kinds are one
+and the same to a call, and take turns.
 """
 
 from collections.abc import Callable, Iterator
