@@ -7,18 +7,27 @@ from openshell_bootstrap import bundle
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError, EngineUnavailableError
 from openshell_bootstrap.models import Container, FileEntry
-from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST
+from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_GATEWAY
 
 _GIVEN = frozenset({bundle.TOKEN_FILE, bundle.REGISTRIES_FILE})
 """Part of the bundle, and not shipped: they are the user's."""
 
 
-def read_bundle_changes(engine: Engine, container: Container) -> tuple[str, ...]:
+def read_bundle_changes(
+    engine: Engine, container: Container | None, gateway: str
+) -> tuple[str, ...]:
     """One line per shipped file that differs; none where the container's label says none do.
+
+    Args:
+        engine: Where the container is.
+        container: The gateway's; one that bears no label of this gateway got no file of ours.
+        gateway: The gateway.
 
     Raises:
         EngineUnavailableError: The engine did not answer.
     """
+    if container is None or container.labels.get(LABEL_GATEWAY) != gateway:
+        return ()
     if container.labels.get(LABEL_BUNDLE_DIGEST) == bundle.digest():
         return ()
     try:

@@ -178,9 +178,7 @@ def observe(
         on_volume=None
         if volume is None
         else _read_volume(engine, names, opener, helper_images, with_token=with_token),
-        bundle_changes=read_bundle_changes(engine, container)
-        if container is not None and container.labels.get(LABEL_GATEWAY) == name
-        else (),
+        bundle_changes=read_bundle_changes(engine, container, name),
     )
 
 

@@ -208,7 +208,7 @@ def _drift(
     if spec is None or container is None or not container.has_started:
         return ()
     settled = settle_recorded(spec, proxies)
-    return describe_drift(settled, container, read_bundle_changes(engine, container))
+    return describe_drift(settled, container, read_bundle_changes(engine, container, spec.name))
 
 
 def _age_s(container: Container | None, inside: Inside) -> float:

@@ -7,11 +7,12 @@ from openshell_bootstrap.gateway.bundle_changes import compare_files, read_bundl
 from openshell_bootstrap.gateway.drift import describe_drift
 from openshell_bootstrap.gateway.settle import Settled
 from openshell_bootstrap.models import FileEntry, PublishedPort
-from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_SPEC_DIGEST
+from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_GATEWAY, LABEL_SPEC_DIGEST
 from tests.fakes.engine import FakeEngine
 from tests.unit.gateway.specs import OTHER_SPEC, SPEC, container_of
 
 OLD_LABEL = {LABEL_BUNDLE_DIGEST: "old"}
+THEIRS = {LABEL_GATEWAY: "t2", **OLD_LABEL}
 RICH = replace(
     SPEC,
     ports=(PublishedPort("127.0.0.1", 80, 30080),),
@@ -93,5 +94,6 @@ def test_files_that_a_user_gave_are_not_shipped():
 
 def test_files_are_read_only_where_the_label_says_that_they_differ():
     engine = FakeEngine()
-    assert read_bundle_changes(engine, container_of()) == ()
+    for container in (None, container_of(), container_of(labels={}), container_of(labels=THEIRS)):
+        assert read_bundle_changes(engine, container, "t1") == ()
     assert engine.calls == []
