@@ -69,7 +69,7 @@ def read_matrix() -> dict[str, Row]:
 
 @cache
 def read_docstrings() -> dict[str, frozenset[str]]:
-    """Tests by their ids without parameters, and the rows that each names; of files that name any."""
+    """The rows that each test names, by its id without parameters; of files that name any."""
     found = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         text = path.read_text()
