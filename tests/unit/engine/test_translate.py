@@ -333,6 +333,13 @@ def test_an_engine(recorded: Callable[[str], Any]) -> None:
     assert translate.is_rootless(convert(rootless, InfoAnswer))
 
 
+def test_no_address_is_ever_fixed() -> None:
+    """R59: the engine gives a free one, so that none can be in use."""
+    endpoints = translate.container_body(replace(PLAIN, network="net"))["NetworkingConfig"]
+
+    assert endpoints == {"EndpointsConfig": {"net": {}}}
+
+
 def test_an_engine_tells_what_it_cannot_limit(recorded: Callable[[str], Any]) -> None:
     """R96."""
     without = recorded("info") | {"MemoryLimit": False, "CPUSet": False}
