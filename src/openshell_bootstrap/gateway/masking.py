@@ -92,15 +92,15 @@ class Mask:
     is_blind: bool = False
 
     @cached_property
-    def _exact(self) -> re.Pattern[str] | None:
+    def _known(self) -> Sequence[str]:
+        """All forms, the longest first: one may hold another."""
         forms = {form for value in self.values for form in _forms(value)}
-        longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        return re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        return sorted(forms, key=lambda form: (-len(form), form))
 
     def text(self, text: str) -> str:
         """Text without secrets."""
-        if self._exact is not None:
-            text = self._exact.sub(MASK, text)
+        for form in self._known:  # faster than one pattern of hundreds of alternatives
+            text = text.replace(form, MASK)
         for pattern, instead in _LOOKS:
             text = pattern.sub(instead, text)
         return _RANDOM.sub(MASK, text) if self.is_blind else text

@@ -13,6 +13,7 @@ from openshell_bootstrap.models import DATA_PATH, Container, FileEntry
 
 _TOKENS = (f"{DATA_PATH}/server/token", f"{DATA_PATH}/server/agent-token", TOKEN_FILE)
 _CREDENTIALS = f"{DATA_PATH}/server/cred"
+_KEYS = f"{DATA_PATH}/server/tls"
 _PASSWORD = f"{RETIRED_NODE_FOLDER}/password"
 _VALUE = re.compile(
     r"[\"']?(?P<key>[\w-]+)[\"']?\s*:[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"',}]+))"
@@ -54,6 +55,9 @@ def _of_files(engine: Engine, container_id: str) -> Iterator[str]:
     yield _text(engine.containers.get_file(container_id, _PASSWORD))
     for file in engine.containers.get_files(container_id, _CREDENTIALS) or ():
         yield from _of_credentials(file)
+    for file in engine.containers.get_files(container_id, _KEYS) or ():
+        if file.path.endswith(".key"):
+            yield from _of_key(_text(file))
     for file in engine.containers.get_files(container_id, OWN_FOLDER) or ():
         if file.path.startswith(f"{NODE_FOLDER}/"):
             yield _text(file)
@@ -70,6 +74,12 @@ def _of_credentials(file: FileEntry) -> Iterator[str]:
         yield text
     else:
         yield from _of_mapping(text)
+
+
+def _of_key(text: str) -> Iterator[str]:
+    """A private key in PEM: as a whole, and each line of it, which may be told alone."""
+    yield text
+    yield from (line for line in text.splitlines() if not line.startswith("-----"))
 
 
 def _of_mapping(text: str) -> Iterator[str]:

@@ -36,7 +36,9 @@ VARIABLE = "v4riable-value"
 PLAIN = "pla1n-value-of-a-user"
 PSK = "feed8eef" * 6
 AES = base64.b64encode(b"k" * 32).decode()
-SECRETS = (TOKEN, PASSWORD, REGISTRY, VARIABLE, PSK, AES)
+KEY_LINE = "bJCtMH0MGaWRJS3ubM/TlzvpNH7V9I9JFg=="
+"""The last line of a key in PEM, which looks like nothing."""
+SECRETS = (KEY_LINE, TOKEN, PASSWORD, REGISTRY, VARIABLE, PSK, AES)
 
 
 def archive(path):
@@ -69,6 +71,8 @@ def start_with_secrets(world):
     disk = world.engine.volume_files(NAME)
     disk.write("/openshell/node/password", f"{PASSWORD}\n".encode())
     disk.write("/server/cred/passwd", f"{TOKEN},server,server,k3s:server\n".encode())
+    key = f"-----BEGIN EC PRIVATE KEY-----\n{KEY_LINE}\n-----END EC PRIVATE KEY-----\n"
+    disk.write("/server/tls/client-admin.key", key.encode())
     disk.write("/server/cred/ipsec.psk", PSK.encode())
     disk.write("/server/cred/encryption-config.json", f'{{"secret":"{AES}"}}'.encode())
     everything = "\n".join(
