@@ -27,6 +27,7 @@ def test_every_option_reaches_the_request(cli, tmp_path):
     request = request_of(
         cli,
         *("--name", "t1", "--image", "k3s:1", "--api-port", "16443", "--gpus", "all"),
+        *("--subnet", "10.99.0.0/24"),
         *("-p", "8080:30080", "-p", "[::]:9090:30090", "-v", "/a:/b:ro", "-v", "named:/c"),
         *("--env", "A=b=c", "--env", "EMPTY=", "--k3s-arg", "--kubelet-arg=v=2"),
         *("--tls-san", "gw.example", "--tls-san", "10.0.0.1", "--token-file", str(token)),
@@ -44,6 +45,7 @@ def test_every_option_reaches_the_request(cli, tmp_path):
         k3s_args=("--kubelet-arg=v=2",),
         tls_sans=("gw.example", "10.0.0.1"),
         gpus="all",
+        subnet="10.99.0.0/24",
         token=b"secret",
         registries=b"mirrors: {}\n",
         pull="never",
@@ -69,6 +71,7 @@ def test_an_empty_value_says_none_at_all(cli):
     assert (request.ports, request.volumes, request.environment) == ((), (), {})
     assert (request.k3s_args, request.tls_sans) == ((), ())
     assert request_of(cli, "--gpus", "").gpus == ""
+    assert request_of(cli, "--subnet", "").subnet == ""
 
 
 def test_a_path_of_the_host_becomes_absolute(cli, tmp_path, monkeypatch):
@@ -129,6 +132,7 @@ def test_a_dry_run_only_plans(cli):
         (["--tls-san", "-x"], "certificate"),
         (["--gpus", "0"], "GPUs"),
         (["--gpus", "some"], "GPUs"),
+        (["--subnet", "10.42.0.0/24"], "--subnet"),
         (["--image", ""], "image"),
         (["--image", "a b"], "image"),
         (["--token-file", "/nonexistent"], "cannot be read"),
