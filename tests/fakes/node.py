@@ -111,7 +111,7 @@ class FakeNodes:
         if kube := self.refused.get(container.id):
             self.engine.end(container.id, 75 if "volume-locked" in kube.refusal else 78)
 
-    def run(self, container: Container, argv: tuple[str, ...], stdin: bytes) -> Completed:
+    def run(self, container: Container, argv: tuple[str, ...], stdin: bytes) -> Completed:  # noqa: C901, PLR0911 - one line per command
         """A command in a node."""
         volume = self._volume(container)
         assert volume is not None, f"{container.name} is no node"

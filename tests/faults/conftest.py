@@ -13,7 +13,7 @@ from tests.plugins.engine import NAMES, RUN_LABEL, Remains
 
 
 @pytest.fixture(scope="module")
-def place(
+def place(  # noqa: PLR0917 - they are fixtures
     request: pytest.FixtureRequest,
     node_image: str,
     tiny_image: str,

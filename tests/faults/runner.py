@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tests.faults.invariants import Before, check_next, check_run, look
+from tests.faults.invariants import Before, look
 from tests.faults.kinds import KILLS, kinds_for
 from tests.faults.operations import Operation, set_up
+from tests.faults.outcomes import check_next, check_run
 from tests.faults.stage import Stage, fingerprint
 
 

@@ -25,8 +25,8 @@ import typer
 from openshell_bootstrap.cli.main import app
 from openshell_bootstrap.cli.wiring import Wiring
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig
-from openshell_bootstrap.gateway import save_records
 from openshell_bootstrap.gateway import kubeconfig as gateway_kubeconfig
+from openshell_bootstrap.gateway import save_records
 from openshell_bootstrap.gateway.host import Host
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE, Settings
 from openshell_bootstrap.store.host import Store, open_store
@@ -145,6 +145,10 @@ class Stage:
             self.injector = Injector(calls=injector.calls)
         raise AssertionError(words)
 
+    def now(self) -> float:
+        """The time in whichever world there is now."""
+        return self.world.clock.time()
+
     @property
     def kube(self) -> FakeKube | None:
         return self.world.nodes.clusters.get(NAME)
@@ -227,8 +231,8 @@ def staged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     stage = Stage(folder)
     with monkeypatch.context() as patched:
         patched.setattr(time, "sleep", lambda seconds: stage.world.clock.sleep(HASTE * seconds))
-        patched.setattr(time, "monotonic", lambda: stage.world.clock.time())
-        patched.setattr(time, "time", lambda: stage.world.clock.time())
+        patched.setattr(time, "monotonic", stage.now)
+        patched.setattr(time, "time", stage.now)
         patched.setattr(secrets, "token_hex", lambda size=32: random.randbytes(size).hex())
         patched.setattr(secrets, "token_bytes", lambda size=32: random.randbytes(size))
         patched.setattr(uuid, "uuid4", lambda: uuid.UUID(bytes=random.randbytes(16)))
