@@ -28,16 +28,8 @@ def kill_pid_1(gateway: Gateway, tiny_image: str) -> None:
 
 @FIVE_TIMES
 def test_the_container_is_removed_and_start_follows_at_once(kept, turn):
-    """R09, R17, R57: the password is on the volume, so a new container is no stranger."""
+    """R09, R12, R17, R57: the password is on the volume, so a new container is no stranger."""
     docker("rm", "--force", kept.gateway.container)
-    kept.gateway.start()
-    kept.check()
-
-
-def test_the_network_is_removed(kept):
-    """R51."""
-    kept.gateway.run("stop")
-    docker("network", "rm", kept.gateway.container)
     kept.gateway.start()
     kept.check()
 
@@ -54,7 +46,7 @@ def test_container_and_network_are_pruned(kept):
 
 
 def test_the_network_is_made_again_under_its_name(kept):
-    """R44: a container keeps the id of its network, not the name."""
+    """R44, R51: a container keeps the id of its network, so that the name alone is of no use."""
     gateway = kept.gateway
     gateway.run("stop")
     docker("network", "rm", gateway.container)
@@ -75,7 +67,7 @@ def test_docker_kill_under_write_load(kept, turn, tmp_path):
 
 @FIVE_TIMES
 def test_kill_9_of_pid_1(kept, turn, tmp_path, tiny_image):
-    """The engine starts the container again by itself; `start` may come before, or not at all."""
+    """R83: the engine starts it again by itself; `start` may come before that, or not at all."""
     gateway = kept.gateway
     before = gateway.inspect()["State"]["StartedAt"]
     with WriteLoad(kept, tmp_path) as load:

@@ -29,6 +29,7 @@ echo begun
 trap "exit 0" TERM
 sleep 100000 & wait
 """
+PASSWORD = "/etc/rancher/node/password"
 LISTED = "nodes,pods,persistentvolumeclaims,persistentvolumes,events,configmaps"
 
 
@@ -41,6 +42,7 @@ class Look:
     file: str
     port: str
     authority: str
+    password: str
 
 
 class Witness:
@@ -83,6 +85,7 @@ class Witness:
             file=" ".join(self.shell(read).split()),
             port=json.dumps(self.gateway.inspect()["NetworkSettings"]["Ports"], sort_keys=True),
             authority=self._authority(),
+            password=self.gateway.exec("sha256sum", PASSWORD),
         )
 
     def check_volumes(self) -> None:
