@@ -6,7 +6,7 @@ from tests.shell.conftest import Node
 
 DISK = [
     "--kubelet-arg=eviction-hard=imagefs.available<1%,nodefs.available<1%",
-    "--kubelet-arg=eviction-pressure-transition-period=30s",
+    "--kubelet-arg=eviction-pressure-transition-period=10s",
     "--kubelet-arg=image-gc-high-threshold=100",
 ]
 GATE = "--kube-apiserver-arg=feature-gates=MutablePVNodeAffinity=true"

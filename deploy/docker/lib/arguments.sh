@@ -59,10 +59,10 @@ read_k3s_minor() {
 # A pod that was evicted stays Failed for ever, and an image that was imported cannot be had again
 # without a registry: neither may happen while the disk has any room left. The value 100 switches
 # image collection off; the low threshold's default (80) is below it, as kubelet demands. Once there
-# is room again the node takes pods after half a minute: kubelet's own five outlast every wait.
+# is room again the node takes pods after its next look: kubelet's own 5 min outlast every wait.
 set_disk_arguments() {
   add_kubelet_argument eviction-hard 'imagefs.available<1%,nodefs.available<1%' "$@"
-  add_kubelet_argument eviction-pressure-transition-period 30s "$@"
+  add_kubelet_argument eviction-pressure-transition-period 10s "$@"
   add_kubelet_argument image-gc-high-threshold 100 "$@"
 }
 
