@@ -34,7 +34,9 @@ ENGINE: tuple[Cause, ...] = (
         remedies=(
             "`docker network ls` shows the networks: remove those that nobody uses with `docker "
             "network rm NAME`; networks hold no data.",
-            "Or give the engine more: `default-address-pools` in its daemon.json.",
+            "Or give this one a range that is free: `openshell gateway start --name {gateway} "
+            "--subnet CIDR`.",
+            "Or give the engine more of them: `default-address-pools` in its daemon.json.",
         ),
     ),
     Cause(
