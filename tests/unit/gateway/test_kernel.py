@@ -34,7 +34,7 @@ def test_a_kernel_that_shows_nothing_is_unknown(tmp_path):
         ("proc/net/ip_tables_names", "", "iptables"),
         (f"lib/modules/{RELEASE}/modules.builtin", "kernel/drivers/net/vxlan/vxlan.ko\n", "vxlan"),
         (f"boot/config-{RELEASE}", "CONFIG_OVERLAY_FS=y\n", "overlay"),
-        ("proc/config.gz", gzip.compress(b"CONFIG_NF_TABLES=y\n"), "nf_tables"),
+        ("proc/config.gz", gzip.compress(b"CONFIG_NF_TABLES=y\n", mtime=0), "nf_tables"),
     ],
 )
 def test_each_trace_speaks_for_its_feature_alone(tmp_path, path, content, feature):
@@ -58,7 +58,7 @@ def test_what_was_left_out_of_the_kernel_is_absent(tmp_path):
     assert (seen["vxlan"], seen["overlay"]) == ("absent", "unknown")
 
 
-@pytest.mark.parametrize("content", [b"", b"junk", gzip.compress(b"CONFIG_VXLAN=y")[:-9]])
+@pytest.mark.parametrize("content", [b"", b"junk", gzip.compress(b"CONFIG_VXLAN=y", mtime=0)[:-9]])
 def test_a_configuration_that_cannot_be_read_says_nothing(tmp_path, content):
     write(tmp_path / "proc/config.gz", content)
     assert kernel(tmp_path)["vxlan"] == "unknown"
