@@ -15,7 +15,7 @@ import pytest
 from pytest_docker.plugin import get_docker_services
 
 from tests.integration.gateway.driver import OPENSHELL, Gateway, Ran, docker, finish, inspect, until
-from tests.integration.gateway.foreigners import COMPOSE, compose_file
+from tests.integration.gateway.foreigners import COMPOSE, compose_file, make_image_with_old_k3s
 from tests.integration.gateway.terminal import answer
 from tests.integration.gateway.workloads import running, stateful_set
 
@@ -117,6 +117,7 @@ def put_off(three, failing) -> tuple[Ran, list[str]]:
 
 
 def test_of_two_starts_at_once_one_works_and_the_other_names_it(three, failing):
+    """R45: with one container and one network."""
     (_loser_pid, loser), (winner_pid, winner) = sorted(
         three.rivals.items(), key=lambda item: -item[1].exit_code
     )
@@ -126,6 +127,8 @@ def test_of_two_starts_at_once_one_works_and_the_other_names_it(three, failing):
     assert f"process {winner_pid} (openshell gateway start)" in error["details"]
     assert error["remedies"]
     assert three.one.nodes() == [three.one.node]
+    exactly = ["--quiet", "--filter", f"name=^/?{three.one.container}$"]
+    assert [len(docker(*kind, *exactly).split()) for kind in (["ps"], ["network", "ls"])] == [1, 1]
 
 
 def test_an_interrupted_start_leaves_what_stands_and_the_next_one_resumes(three):
@@ -184,48 +187,12 @@ def pod_cgroups(uids: set[str]) -> dict[str, list[Path]]:
     return found
 
 
-def test_another_image_is_for_a_stopped_gateway_and_never_an_older_one(
-    three, node_image, tiny_image, unique_name, tmp_path
-):
-    gateway = three.longer
-    other = f"{unique_name('openshell-test')}:dev"
-    before = gateway.inspect()
-    docker("tag", node_image, other)
-    try:
-        refused = gateway.run("start", "--image", other, expect=4)
-        assert "--recreate" in refused.err
-        assert gateway.inspect()["State"]["StartedAt"] == before["State"]["StartedAt"]
-        gateway.run("stop")
-        old = make_image_with_old_k3s(tiny_image, other, tmp_path)
-        refused = gateway.run("start", "--image", old, expect=4)
-        assert "v1.20.1" in refused.err
-        assert "older k3s" in refused.err
-        assert gateway.inspect()["Id"] == before["Id"]
-        assert gateway.inspect()["State"]["Status"] == "exited"
-        gateway.start("--image", other)
-        assert gateway.inspect()["Config"]["Image"] == other
-        assert gateway.get("configmap", "mine")
-        assert gateway.nodes() == [gateway.node]
-        docker("rmi", old)
-    finally:
-        docker("rmi", other)
-
-
-def make_image_with_old_k3s(tiny_image: str, like: str, folder: Path) -> str:
-    (folder / "k3s").write_text("#!/bin/sh\necho 'k3s version v1.20.1+k3s1 (0)'\n")
-    (folder / "k3s").chmod(0o755)
-    (folder / "Dockerfile").write_text(f"FROM {tiny_image}\nCOPY k3s /bin/k3s\n")
-    tag = like.replace(":dev", ":old")
-    docker("build", "--quiet", "--tag", tag, str(folder))
-    return tag
-
-
-def test_truncated_records_are_rebuilt_from_what_stands(three):
+def test_truncated_records_are_rebuilt_from_what_stands(three, tmp_path):
     gateway = three.longer
     home = gateway.kubeconfig.parent
     before = gateway.inspect()
     whole = gateway.exec("cat", RECORD)
-    truncate(gateway)
+    truncate(gateway, tmp_path)
     told = gateway.start()
     assert gateway.inspect()["Id"] == before["Id"]
     assert any("record" in notice for notice in told["notices"])
@@ -234,37 +201,55 @@ def test_truncated_records_are_rebuilt_from_what_stands(three):
     assert (home / "metadata.json.damaged").read_text() == '{"name": "'
 
 
-def test_a_truncated_record_without_a_container_loses_nothing(three):
+@pytest.fixture(scope="module")
+def mine(three) -> dict[str, Any]:
+    """An object of the cluster, as it was while all was well."""
+    return three.longer.get("configmap", "mine")["metadata"]
+
+
+@pytest.mark.usefixtures("mine")
+def test_another_image_is_for_a_stopped_gateway_and_never_an_older_one(
+    three, node_image, tiny_image, unique_name, tmp_path
+):
+    """R77: what is left stopped here, the next test starts."""
+    gateway = three.longer
+    other = f"{unique_name('openshell-test')}:dev"
+    before = gateway.inspect()
+    docker("tag", node_image, other)
+    try:
+        refused = gateway.run("start", "--image", other, expect=4)
+        assert "--recreate" in refused.err
+        assert gateway.inspect()["State"]["StartedAt"] == before["State"]["StartedAt"]
+    finally:
+        docker("rmi", other)
+    gateway.run("stop")
+    old = make_image_with_old_k3s(tiny_image, other, tmp_path)
+    refused = gateway.run("start", "--image", old, expect=4)
+    assert "v1.20.1" in refused.err
+    assert "older k3s" in refused.err
+    assert gateway.inspect()["Id"] == before["Id"]
+    assert gateway.inspect()["State"]["Status"] == "exited"
+    docker("rmi", old)
+
+
+def test_a_truncated_record_without_a_container_loses_nothing(three, mine, tmp_path):
     gateway = three.longer
     before = gateway.inspect()
-    uid = gateway.get("configmap", "mine")["metadata"]["uid"]
-    truncate(gateway)
+    truncate(gateway, tmp_path)
     docker("rm", "--force", "--volumes", gateway.container)
     gateway.start()
-    assert gateway.get("configmap", "mine")["metadata"]["uid"] == uid
+    assert gateway.get("configmap", "mine")["metadata"]["uid"] == mine["uid"]
     assert gateway.nodes() == [gateway.node]
-    assert api_port(gateway.inspect()) == api_port(before)
+    ports = [each["HostConfig"]["PortBindings"] for each in (before, gateway.inspect())]
+    assert ports[0] == ports[1]
     assert json.loads(gateway.exec("cat", RECORD))["spec"]["name"] == gateway.name
 
 
-def truncate(gateway: Gateway) -> None:
-    """Cut off what the volume and this host recorded of a gateway."""
-    gateway.exec("sh", "-c", f"printf '{{\"schema\":' >{RECORD}")
+def truncate(gateway: Gateway, folder: Path) -> None:
+    """Cut off what the volume and this host recorded of a gateway, which may be stopped."""
+    (folder / "cut").write_text('{"schema":')
+    docker("cp", str(folder / "cut"), f"{gateway.container}:{RECORD}")
     (gateway.kubeconfig.parent / "metadata.json").write_text('{"name": "')
-
-
-def api_port(inspected: dict[str, Any]) -> list[dict[str, str]]:
-    return inspected["HostConfig"]["PortBindings"]["6443/tcp"]
-
-
-def test_commands_that_fail_in_the_node_put_the_clean_up_off(three, put_off):
-    """R94."""
-    ran, nodes = put_off
-    assert ran.exit_code == 0, ran
-    cleaned = ran.envelope["result"]["cleaned"]
-    assert "The API server did not answer" in cleaned["postponed"]
-    assert (cleaned["removed_nodes"], cleaned["removed_pods"]) == ([], [])
-    assert sorted(nodes) == ["left-over", three.prefixed.node]
 
 
 @pytest.fixture(scope="module")
@@ -294,6 +279,16 @@ def test_destroy_that_is_answered_with_no_changes_nothing(claimed):
     assert "default/data-work-0" in told
     assert "Nothing was changed" in told
     assert everything_of(claimed) == before
+
+
+def test_commands_that_fail_in_the_node_put_the_clean_up_off(three, put_off):
+    """R94."""
+    ran, nodes = put_off
+    assert ran.exit_code == 0, ran
+    cleaned = ran.envelope["result"]["cleaned"]
+    assert "The API server did not answer" in cleaned["postponed"]
+    assert (cleaned["removed_nodes"], cleaned["removed_pods"]) == ([], [])
+    assert sorted(nodes) == ["left-over", three.prefixed.node]
 
 
 def everything_of(gateway: Gateway) -> str:
