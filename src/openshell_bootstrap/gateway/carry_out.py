@@ -141,17 +141,24 @@ class Acting:
                 self._agree_on_network()
             for mount in scratch_mounts(names, self.generation):
                 self.engine.volumes.create(mount.source, object_labels(spec.name, "scratch"))
-            self.node_id = self.engine.containers.create(
-                build_container(
-                    spec,
-                    self.seen.engine,
-                    generation=self.generation,
-                    has_modules=self.seen.host.has_modules,
-                )
+            made = build_container(
+                spec,
+                self.seen.engine,
+                generation=self.generation,
+                has_modules=self.seen.host.has_modules,
             )
+            try:
+                self.node_id = self.engine.containers.create(made)
+            except NameConflictError:  # a command on another host was faster
+                self._remove_own_scratch()
+                raise
             # Only now: another host may be as far as having made its own, and gives way here.
             remove_leftover_scratch(self.engine, spec.name)
             self.engine.containers.put_files(self.node_id, self._files())
+
+    def _remove_own_scratch(self) -> None:
+        for mount in scratch_mounts(self.seen.names, self.generation):
+            self.engine.volumes.remove(mount.source)
 
     def _files(self) -> tuple[FileEntry, ...]:
         """What the new container gets, the entrypoint last of all."""
@@ -196,12 +203,9 @@ class Acting:
         made meanwhile needs the network and the volume.
         """
         removed = []
-        own = [mount.source for mount in scratch_mounts(self.seen.names, self.generation)]
         found = self.engine.containers.find(self.seen.names.container)
         made = found if found is not None and self._is_own(found) else None
         if found is not None and made is None:
-            for name in own:
-                self.engine.volumes.remove(name)
             return ()
         if made is not None:
             if made.is_up:
