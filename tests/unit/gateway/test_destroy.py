@@ -182,6 +182,24 @@ def test_a_stranger_on_the_volume_is_refused_before_anything_is_removed(world, s
     assert world.store.records.find("t1") is not None
 
 
+@pytest.mark.parametrize(
+    ("noun", "what"), [("volumes", f"volume {NAME}"), ("containers", f"container {NAME}")]
+)
+def test_a_removal_that_did_nothing_is_no_success(world, monkeypatch, noun, what):
+    """R49: the engine said yes, and it is still there."""
+    world.start()
+    part = getattr(world.engine, noun)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(part), "remove", lambda _self, _name, **_how: None)
+        with pytest.raises(EngineError, match=f"{what} is still present") as failed:
+            remove(world)
+    assert failed.value.exit_code == 5
+    assert NAME in world.engine.state.disks
+    assert world.store.records.find("t1") is not None
+    remove(world)
+    assert names(world) == NOTHING
+
+
 def test_a_stranger_on_the_network_keeps_it_and_is_named(world):
     """R47: a later run removes the network."""
     world.start()

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from openshell_bootstrap.gateway.destroy import destroy
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.restart import restart
 from openshell_bootstrap.gateway.start import start
@@ -23,7 +24,11 @@ def restarted(world, **means):
     restart(StartRequest(name="t1"), host=world.host, **means)
 
 
-@pytest.mark.parametrize("act", [started, stopped, restarted])
+def destroyed(_world, **means):
+    destroy("t1", **means)
+
+
+@pytest.mark.parametrize("act", [started, stopped, restarted, destroyed])
 def test_a_lock_of_one_user_is_told(world, tmp_path, act):
     world.start()
     folders = LockFolders(shared=tmp_path / "absent" / "locks", user=tmp_path / "own")

@@ -9,6 +9,7 @@ from openshell_bootstrap.errors import (
     GatewayExistsError,
     GatewayStateError,
     LockedError,
+    LostVolumeError,
     PortConflictError,
     PullError,
 )
@@ -50,6 +51,52 @@ def test_a_lost_volume_is_told_and_nothing_is_started_empty(world, record):
     assert refused.value.exit_code == 4
     assert ("--start-empty" if record else "destroy") in refused.value.remedies[1]
     assert world.changes() == []
+
+
+def test_a_lost_volume_is_given_up_by_a_yes_alone(world):
+    """R52: the gateway starts empty, as a new cluster, and says no more of the old one."""
+    world.start()
+    known = record_of(world).cluster_id
+    world.engine.prune(NAME)
+    del world.engine.state.disks[NAME]
+    world.changes()
+    with pytest.raises(LostVolumeError):
+        world.start()
+    assert world.changes() == []
+    world.start(start_empty=True)
+    assert record_of(world).cluster_id != known
+    world.changes()
+    world.start()
+    assert world.changes() == []
+
+
+def test_an_emptied_volume_is_given_up_by_a_yes_alone(world):
+    """R52."""
+    world.start()
+    world.engine.prune(NAME)
+    for folder in ("/server", "/openshell", "/storage"):
+        world.engine.volume_files(NAME).remove(folder)
+    with pytest.raises(LostVolumeError):
+        world.start()
+    world.start(start_empty=True)
+    assert record_of(world).spec.name == "t1"
+
+
+def test_a_yes_gives_nothing_up_that_is_there(world):
+    """R52: what ran without its volume has to be looked at; a volume with data is started on."""
+    world.start()
+    tree = world.engine.volume_files(NAME)
+    tree.write("/storage/claim/file", b"precious")
+    world.start(start_empty=True)
+    world.engine.prune(NAME)
+    world.start(start_empty=True)
+    assert world.engine.volume_files(NAME) is tree
+    assert tree.read("/storage/claim/file") == b"precious"
+    world.engine.containers.stop(NAME, 1)
+    del world.engine.state.disks[NAME]
+    with pytest.raises(GatewayStateError, match="is gone") as refused:
+        world.start(start_empty=True)
+    assert "destroy" in refused.value.remedies[1]
 
 
 @pytest.mark.parametrize("pruned", [True, False])
