@@ -97,3 +97,10 @@ def test_files_are_read_only_where_the_label_says_that_they_differ():
     for container in (None, container_of(), container_of(labels={}), container_of(labels=THEIRS)):
         assert read_bundle_changes(engine, container, "t1") == ()
     assert engine.calls == []
+
+
+def test_what_a_container_cannot_tell_is_no_difference():
+    """GPUs, and the range of its network, where the record is not what it was made of."""
+    spec = replace(SPEC, gpus="all", subnet="10.99.0.0/24")
+    lines = describe_drift(Settled(spec=spec, base=spec), container_of(OTHER_SPEC), ())
+    assert lines == ("k3s args: --x -> none",)
