@@ -8,6 +8,7 @@ import pytest
 import typer
 
 from openshell_bootstrap.cli.main import app
+from openshell_bootstrap.cli.wiring import Wiring
 from openshell_bootstrap.gateway import results
 from openshell_bootstrap.models import Unknown
 from openshell_bootstrap.settings import Settings
@@ -63,6 +64,23 @@ def test_the_words_of_another_program_go_through_untouched(cli, words, gateway, 
 def test_the_lock_is_told_which_command_it_is(cli):
     cli("gateway", "stop")
     assert cli.wiring.command == "openshell gateway stop"
+
+
+@pytest.mark.parametrize("verb", ["start", "stop", "restart", "destroy"])
+def test_every_command_that_takes_the_lock_can_wait_for_it(cli, verb):
+    yes = ["--yes"] if verb == "destroy" else []
+    assert cli("gateway", verb, *yes).exit_code == 0
+    assert cli.wiring.wait_lock_s == 0
+    assert cli("gateway", verb, *yes, "--wait-lock", "1.5").exit_code == 0
+    assert cli.wiring.wait_lock_s == 1.5
+    assert cli("gateway", verb, *yes, "--wait-lock", "-1").exit_code == 2
+
+
+def test_the_patience_reaches_the_store(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    wiring = Wiring()
+    wiring.wait_lock_s = 7
+    assert wiring.store.wait_lock_s == 7
 
 
 def test_a_yes_can_be_given_in_advance_to_destroy_alone():

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 import yaml
 
+from openshell_bootstrap.errors import LostVolumeError
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import PublishedPort
 from openshell_bootstrap.settings import READY_PATIENCE, STOP_GRACE_S, Settings
@@ -17,6 +18,23 @@ def request_of(cli, *words):
 
 def test_without_options_nothing_is_said_and_the_record_decides(cli):
     assert request_of(cli) == StartRequest(name="openshell")
+
+
+LOST = LostVolumeError("The data volume is gone", remedies=["Look.", "`--start-empty` it."])
+
+
+def test_without_a_terminal_a_lost_volume_is_an_error_and_no_question(cli):
+    """R52."""
+    cli.answer(start=LOST)
+    result = cli("gateway", "start", stdin="y\n")
+    assert result.exit_code == 4
+    assert len(cli.calls) == 1
+    assert "--start-empty" in result.stderr
+
+
+def test_a_yes_to_start_empty_can_be_given_in_advance(cli):
+    """R52."""
+    assert request_of(cli, "--start-empty").start_empty
 
 
 def test_every_option_reaches_the_request(cli, tmp_path):

@@ -15,6 +15,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from openshell_bootstrap.cli.main import app
+from openshell_bootstrap.errors import LostVolumeError
 from openshell_bootstrap.events import *
 from openshell_bootstrap.settings import Settings
 from tests.cli.noted import Noted
@@ -24,6 +25,8 @@ class Told(Noted):
         print("CALLED", operation, args[-1] if args else "", flush=True)
         if operation == "restart":
             sys.stdin.read()  # until Ctrl-C
+        if operation == "start" and args[0].name == "lost" and not args[0].start_empty:
+            raise LostVolumeError("The data volume is gone", "no t1", ["Look again."])
         return super()._answer(operation, *args, **rest)
 
 wiring = Told(tmp=Path("/"))
@@ -105,6 +108,18 @@ def terminal():
     yield run
     for one in opened:
         one.close()
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 130), ("", 130)])
+def test_a_gateway_whose_data_is_gone_starts_empty_on_a_yes(terminal, answer, code):
+    """R52: no is the default."""
+    command = terminal("gateway", "start", "-g", "lost")
+    command.read_until("Give its data up and start anew, empty? [y/N]")
+    assert "The data volume is gone" in command.seen
+    assert "Look again." in command.seen
+    command.type(f"{answer}\n")
+    assert command.end() == code
+    assert command.seen.count("CALLED start") == (2 if answer == "y" else 1)
 
 
 def test_destroy_asks_and_yes_removes(terminal):
