@@ -26,6 +26,7 @@ FLEETING = (f"openshell-helper-{GATEWAY}", "openshell-probe-")
 """What commands that look make for the time of a look, and what the next one removes."""
 
 ACTIVE = "config/openshell/active_gateway"
+RECORD = RECORD_PATH.removeprefix(DATA_PATH)
 IDENTITY = ("/openshell/node/password", "/server/token", AUTHORITY_PATH.removeprefix(DATA_PATH))
 
 
@@ -38,6 +39,7 @@ class Before:
         files: Of the volume: what says which cluster and node it is, and a claim's file.
         claims: Uids of claims and volumes, by their place among the objects.
         reference: What the operation says where nothing is broken.
+        wanted: The record that it leaves then.
     """
 
     operation: Operation
@@ -47,9 +49,16 @@ class Before:
     claims: dict[str, str]
     record: GatewayRecord | None
     reference: Ran
+    wanted: GatewayRecord | None
 
 
-def look(stage: Stage, operation: Operation, foreign: dict[str, Any], reference: Ran) -> Before:
+def look(
+    stage: Stage,
+    operation: Operation,
+    foreign: dict[str, Any],
+    reference: Ran,
+    wanted: GatewayRecord | None,
+) -> Before:
     """How it is now."""
     disk = stage.world.engine.state.disks.get(NAME)
     files = {path: disk.tree.read(path) for path in IDENTITY} if disk else {}
@@ -61,6 +70,7 @@ def look(stage: Stage, operation: Operation, foreign: dict[str, Any], reference:
         claims_of(stage),
         record_of(stage),
         reference,
+        wanted,
     )
 
 
@@ -76,7 +86,7 @@ def claims_of(stage: Stage) -> dict[str, str]:
 
 def record_of(stage: Stage) -> GatewayRecord | None:
     disk = stage.world.engine.state.disks.get(NAME)
-    content = disk and disk.tree.read(RECORD_PATH.removeprefix(DATA_PATH))
+    content = disk and disk.tree.read(RECORD)
     record = decode_record(content) if content else None
     return record if isinstance(record, GatewayRecord) else None
 
@@ -109,22 +119,26 @@ def check_data(stage: Stage, before: Before) -> Iterator[str]:
         yield f"claims or volumes are gone or are others: {lost}"
     if stage.world.nodes.rejected:
         yield f"a node came with another password: {stage.world.nodes.rejected}"
-    yield from _check_record(stage, before)
 
 
-def _check_record(stage: Stage, before: Before) -> Iterator[str]:
-    was, now = before.record, record_of(stage)
-    if was is None:
+def check_record(stage: Stage, before: Before, kind: str) -> Iterator[str]:
+    """The settings, as they were or as they were asked for; a record is whole, or there is none."""
+    disk = stage.world.engine.state.disks.get(NAME)
+    if disk is None:
+        if before.operation.goal != "gone" and stage.world.nodes.boots.get(NAME):
+            yield "a volume on which a node ran is gone"
+        return
+    content, was, now = disk.tree.read(RECORD), before.record, record_of(stage)
+    if content is not None and now is None:
+        yield f"the gateway's record is damaged: {content!r}"
+    if was is None or kind == "404":  # the engine said clearly that there is no record
         return
     if now is None:
-        yield "the gateway's record is gone or damaged"
+        yield "the gateway's record is gone"
         return
-    ports = (was.spec.api_port, now.spec.api_port)
-    if (was.spec.node_name, was.spec.image) != (now.spec.node_name, now.spec.image) or len(
-        set(ports)
-    ) > 1:
+    if now.spec not in [was.spec, before.wanted and before.wanted.spec]:
         yield f"the gateway's settings are lost: {was.spec} became {now.spec}"
-    if was.cluster_id and was.cluster_id != now.cluster_id:
+    if was.cluster_id != now.cluster_id:
         yield "the record is another cluster's"
 
 

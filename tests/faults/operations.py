@@ -20,6 +20,9 @@ OLD_NODE = "0f3a9c1b2d4e"
 
 CLAIMED = "/storage/pvc-0/file"
 PRECIOUS = b"precious"
+SETTINGS = ("--env", "KEPT=yes", "--tls-san", "example.org", "--k3s-arg", "--debug")
+"""What the gateway was made with, and what nobody says again."""
+
 FOREIGN_KUBECONFIG = b"""\
 apiVersion: v1
 kind: Config
@@ -70,7 +73,7 @@ def set_up(stage: Stage, operation: Operation) -> dict[str, Any]:
     _add_foreign(stage)
     foreign = stage.summary()
     if operation.has_data and operation.scene not in RETIRED:
-        started = stage.run("gateway", "start", "--name", GATEWAY)
+        started = stage.run("gateway", "start", "--name", GATEWAY, *SETTINGS)
         assert started.exit_code == 0, started.told
         _add_data(stage, f"openshell-{GATEWAY}")
     operation.scene(stage)

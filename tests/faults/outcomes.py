@@ -16,6 +16,7 @@ from tests.faults.invariants import (
     check_lock,
     check_nothing_changed,
     check_order,
+    check_record,
     record_of,
 )
 from tests.faults.kinds import KILLS, MADE_UP_ID, MARK
@@ -36,6 +37,7 @@ def check_run(stage: Stage, before: Before, ran: Ran, kind: str) -> Iterator[str
     yield from check_foreign(stage, before)
     yield from check_host(stage, before)
     yield from check_lock(stage)
+    yield from check_record(stage, before, kind)
     if before.operation.goal != "gone":
         yield from check_data(stage, before)
     else:
@@ -188,6 +190,7 @@ def check_next(stage: Stage, before: Before, kind: str) -> Iterator[str]:
         yield from check_tidy(stage, before)
     yield from check_foreign(stage, before)
     yield from check_data(stage, before)
+    yield from check_record(stage, before, kind)
     once_more = stage.run("gateway", "start", "--name", GATEWAY, "-o", "json")
     if once_more.exit_code or json.loads(once_more.out)["result"]["actions"]:
         yield f"the start after the next has work to do: {once_more.told}"

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 
@@ -75,13 +77,10 @@ def kill_command(scene: Scene) -> None:
     moment_s = scene.chance.uniform(0, LONGEST_OPERATION_S)
     verb, *words = operation
     running = scene.gateway.command.begin("gateway", verb, "--name", scene.gateway.name, *words)
-    try:
-        running.wait(moment_s)
-    except TimeoutError:
-        pass
-    finally:
-        running.kill()
-        running.communicate()
+    with suppress(subprocess.TimeoutExpired):
+        running.communicate(timeout=moment_s)
+    running.kill()
+    running.communicate()
 
 
 def restart_engine(scene: Scene) -> None:
@@ -182,11 +181,14 @@ MEANWHILE: dict[str, Callable[[Scene], None]] = {
 
 def by_itself(scene: Scene) -> None:
     """Without a command, where the engine brings it back; else by `start` as everybody does."""
-    if scene.gateway.container in scene.docker("ps", "--format", "{{.Names}}").split():
-        until(
-            lambda: scene.gateway.run("status", expect=None).exit_code == 0,
-            "a healthy gateway",
-        )
+
+    def is_settled() -> bool:
+        """A stop that was under way when its command was killed still comes to its end."""
+        running = scene.docker("ps", "--format", "{{.Names}}").split()
+        ready = scene.gateway.run("status", expect=None).exit_code == 0
+        return ready or scene.gateway.container not in running
+
+    until(is_settled, "a gateway that is back or stopped")
     scene.start()
 
 

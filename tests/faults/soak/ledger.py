@@ -30,6 +30,8 @@ while :; do
 done
 """
 WRITE_OBJECTS = f"""
+exec 9>>/run/{NAME}
+flock -n 9 || exit 0
 n=$(tail -n 1 {PLACE}/{OBJECT} 2>/dev/null || echo 0)
 while :; do
     n=$((n + 1))
