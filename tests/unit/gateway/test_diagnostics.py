@@ -38,7 +38,8 @@ PSK = "feed8eef" * 6
 AES = base64.b64encode(b"k" * 32).decode()
 KEY_LINE = "bJCtMH0MGaWRJS3ubM/TlzvpNH7V9I9JFg=="
 """The last line of a key in PEM, which looks like nothing."""
-SECRETS = (KEY_LINE, TOKEN, PASSWORD, REGISTRY, VARIABLE, PSK, AES)
+CREDENTIAL = "cr3dential-of-another-user"
+SECRETS = (CREDENTIAL, KEY_LINE, TOKEN, PASSWORD, REGISTRY, VARIABLE, PSK, AES)
 
 
 def archive(path):
@@ -70,7 +71,7 @@ def start_with_secrets(world):
     )
     disk = world.engine.volume_files(NAME)
     disk.write("/openshell/node/password", f"{PASSWORD}\n".encode())
-    disk.write("/server/cred/passwd", f"{TOKEN},server,server,k3s:server\n".encode())
+    disk.write("/server/cred/passwd", f"{CREDENTIAL},node,node,k3s:agent\n".encode())
     key = f"-----BEGIN EC PRIVATE KEY-----\n{KEY_LINE}\n-----END EC PRIVATE KEY-----\n"
     disk.write("/server/tls/client-admin.key", key.encode())
     disk.write("/server/cred/ipsec.psk", PSK.encode())
