@@ -109,6 +109,14 @@ def test_no_secret_of_the_gateway_is_in_the_file_wherever_it_was_told(world):
     assert msgspec.json.decode(found["summary.json"])["unread"] == {}
 
 
+def test_why_something_was_not_read_tells_no_secret_either(world):
+    start_with_secrets(world)
+    world.engine.fail("containers.logs", EngineUnavailableError("500", details=f"not {TOKEN}"))
+    result = bundle_of(world)
+    assert result.unread == ("node/log.txt: 500: not ***",)
+    assert TOKEN not in archive(result.path)["summary.json"]
+
+
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25
 )
