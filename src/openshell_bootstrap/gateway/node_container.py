@@ -80,11 +80,7 @@ def build_container(
         entrypoint=(bundle.ENTRYPOINT,),
         command=k3s_command(spec),
         environment={**spec.environment, NODE_NAME_ENV: spec.node_name},
-        labels={
-            **object_labels(spec.name, "node"),
-            LABEL_SPEC_DIGEST: spec_digest(spec),
-            LABEL_BUNDLE_DIGEST: bundle.digest(),
-        },
+        labels=_node_labels(spec),
         mounts=(
             Mount(kind="volume", source=names.volume, target=DATA_PATH),
             *scratch_mounts(names, generation),
@@ -102,6 +98,14 @@ def build_container(
         userns_mode="host",
         gpus=spec.gpus,
     )
+
+
+def _node_labels(spec: GatewaySpec) -> dict[str, str]:
+    return {
+        **object_labels(spec.name, "node"),
+        LABEL_SPEC_DIGEST: spec_digest(spec),
+        LABEL_BUNDLE_DIGEST: bundle.digest(),
+    }
 
 
 def k3s_command(spec: GatewaySpec) -> tuple[str, ...]:
