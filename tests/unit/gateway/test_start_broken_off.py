@@ -1,4 +1,4 @@
-"""``start`` that fails or is interrupted at any call of the engine."""
+"""``start`` that fails or is interrupted on its way; tests/faults breaks every command anywhere."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +14,7 @@ from openshell_bootstrap.errors import (
 from openshell_bootstrap.names import LABEL_GATEWAY
 from tests.fakes.engine_containers import FakeContainers
 from tests.unit.gateway.conftest import NAME
-from tests.unit.gateway.scenes import SCENES, check_tidy, prepare, record_of, scratch_of, set_scene
+from tests.unit.gateway.scenes import check_tidy, record_of, scratch_of
 
 CALLS, CHUNK = 45, 5
 ADOPTION_CALLS = 60
@@ -135,72 +135,6 @@ def test_an_undo_leaves_a_container_that_another_host_made_meanwhile(world):
     assert NAME in world.engine.state.disks
 
 
-def break_off(world, error, call, *, method="*", too_late=False):
-    """One start that fails or is interrupted at one call; whether it got that far."""
-    world.engine.fail(method, error, after=call, too_late=too_late)
-    with suppress(EngineError, KeyboardInterrupt):
-        world.start()
-    got_there = not world.engine.state.failures or world.engine.state.failures[0].times < 1
-    world.engine.heal()
-    return got_there
-
-
-def check_kept(world, tree, record):
-    """The volume with every file, the cluster's identity and settings, and all that is not ours."""
-    assert world.engine.volume_files(NAME) is tree
-    assert tree.read("/storage/claim/file") == b"precious"
-    assert (record_of(world).cluster_id, record_of(world).spec) == (record.cluster_id, record.spec)
-    assert world.engine.seen("bystander").status == "running"
-    assert world.nodes.rejected == []
-
-
-@pytest.mark.parametrize("first", range(0, CALLS, CHUNK))
-@pytest.mark.parametrize("scene", ["pruned", "lost network"])
-def test_a_start_that_is_interrupted_at_any_call_loses_nothing_and_the_next_resumes(
-    world, scene, first
-):
-    """Ctrl-C is a normal way to stop."""
-    prepare(world, scene)
-    tree, record = world.engine.volume_files(NAME), record_of(world)
-    for call in range(first, first + CHUNK):
-        break_off(world, KeyboardInterrupt(), call)
-        check_kept(world, tree, record)
-        world.start()
-        check_kept(world, tree, record)
-        check_tidy(world)
-        set_scene(world, scene)
-
-
-@pytest.mark.parametrize("scene", list(SCENES))
-def test_no_start_has_more_calls_than_are_broken_one_by_one(world, scene):
-    prepare(world, scene)
-    world.start()
-    assert 15 < len(world.engine.calls) < CALLS
-
-
-@pytest.mark.parametrize("first", range(3))
-@pytest.mark.parametrize("too_late", [False, True])
-@pytest.mark.parametrize("scene", list(SCENES))
-def test_a_start_that_fails_at_any_change_loses_nothing_and_the_next_converges(
-    world, scene, too_late, first
-):
-    prepare(world, scene)
-    tree, record = world.engine.volume_files(NAME), record_of(world)
-    world.start()
-    methods = [name for name in world.changes() if name != "containers.exec"]
-    for place in range(first, len(methods), 3):
-        method = methods[place]
-        set_scene(world, scene)
-        before = methods[:place].count(method)
-        assert break_off(
-            world, EngineUnavailableError("500"), before, method=method, too_late=too_late
-        )
-        check_kept(world, tree, record)
-        world.start()
-        check_kept(world, tree, record)
-        check_tidy(world)
-
-
 @pytest.mark.parametrize("first", range(0, CALLS, CHUNK))
 def test_a_fresh_start_that_is_interrupted_at_any_call_is_resumed_by_the_next(world, first):
     """R64: what stands is kept, and the own half-made container is no conflict."""
@@ -213,29 +147,4 @@ def test_a_fresh_start_that_is_interrupted_at_any_call_is_resumed_by_the_next(wo
         world.start(name)
         assert world.engine.seen(f"openshell-cluster-{name}").status == "running"
         assert world.nodes.rejected == []
-    check_tidy(world)
-
-
-def test_an_adoption_has_no_more_calls_than_are_broken_one_by_one(world):
-    world.run_retired()
-    world.start()
-    assert 40 < len(world.engine.calls) < ADOPTION_CALLS
-
-
-@pytest.mark.parametrize("first", range(0, ADOPTION_CALLS, 3))
-def test_an_adoption_that_is_interrupted_at_any_call_is_finished_by_the_next(world, first):
-    for call in range(first, first + 3):
-        name = f"t{call}"
-        volume = f"openshell-cluster-{name}"
-        old = world.run_retired(name)
-        password = world.engine.files(old.id).file("/etc/rancher/node/password").content
-        tree = world.engine.volume_files(volume)
-        world.engine.fail("*", KeyboardInterrupt(), after=call)
-        with suppress(KeyboardInterrupt):
-            world.start(name)
-        world.engine.heal()
-        world.start(name)
-        assert world.engine.volume_files(volume) is tree
-        assert tree.read("/openshell/node/password") == password
-        assert world.nodes.clusters[volume].names("Node") == [f"openshell-{name}"]
     check_tidy(world)
