@@ -4,7 +4,7 @@ import base64
 import posixpath
 import tarfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -47,59 +47,44 @@ class ContainerFiles:
 
     def file(self, path: str) -> FileEntry | None:
         """One regular file, links followed."""
-        place = self._resolve(path)
-        if place is None or place[1].mode & (_GO_FOLDER | _GO_OTHER):
-            return None
-        entries = self._read(path, place, MAX_FILE)
+        entries = self._read(path, MAX_FILE, is_wanted=lambda mode: not mode & _GO_FOLDER)
         return None if entries is None else entries[0]
 
     def folder(self, path: str) -> Sequence[FileEntry] | None:
         """A folder with all below it; links, devices and sockets are left out."""
-        place = self._resolve(path)
-        if place is None or not place[1].mode & _GO_FOLDER:
-            return None
-        return self._read(path, place, MAX_FOLDER)
+        return self._read(path, MAX_FOLDER, is_wanted=lambda mode: bool(mode & _GO_FOLDER))
 
     def _has(self, path: str) -> bool:
-        return self._stat(path) is not None
-
-    def _resolve(self, path: str) -> tuple[str, PathAnswer] | None:
-        """Where a path leads and what is there; the engine follows links above it by itself."""
-        for _ in range(MAX_LINKS):
-            found = self._stat(path)
-            if found is None or not found.mode & _GO_LINK:
-                return None if found is None else (path, found)
-            path = posixpath.join(posixpath.dirname(path), found.link_target)
-        raise EngineError(f"Too many links lead from {path}")
-
-    def _stat(self, path: str) -> PathAnswer | None:
         with self._doing(f"look at {path} in"):
             try:
-                response = self._archive("HEAD", path)
+                self._archive("HEAD", path).close()
             except NotFound:
                 self._check_container()
-                return None
-            with response:
-                return _path_answer(response)
+                return False
+        return True
 
     def _read(
-        self, asked: str, place: tuple[str, PathAnswer], limit: int
+        self, asked: str, limit: int, *, is_wanted: Callable[[int], bool]
     ) -> Sequence[FileEntry] | None:
-        path, seen = place
-        if not seen.mode & _GO_FOLDER and seen.size > limit:
-            raise _too_big(asked, limit)
-        with self._doing(f"read {asked} from"):
-            try:
-                response = self._archive("GET", path, stream=True)
-            except NotFound:
-                self._check_container()
-                return None
-            with response:
-                chunks = response.iter_content(_CHUNK)
-                data = archive.gather(chunks, limit + _TAR_OVERHEAD)
-        if data is None:
-            raise _too_big(asked, limit)
-        return _unpacked(data, asked)
+        """What a path leads to; the engine follows links above it by itself.
+
+        The engine mounts the container's file systems for each question, so that what is there
+        is told by the answer that brings it.
+        """
+        path = asked
+        for _ in range(MAX_LINKS):
+            with self._doing(f"read {asked} from"):
+                try:
+                    response = self._archive("GET", path, stream=True)
+                except NotFound:
+                    self._check_container()
+                    return None
+                with response:
+                    found = _path_answer(response)
+                    if not found.mode & _GO_LINK:
+                        return _content(response, found, asked, limit, is_wanted=is_wanted)
+            path = posixpath.join(posixpath.dirname(path), found.link_target)
+        raise EngineError(f"Too many links lead from {asked}")
 
     def _archive(
         self, method: str, path: str, *, data: bytes | None = None, stream: bool = False
@@ -118,6 +103,24 @@ class ContainerFiles:
         about = f"{what} the container {self.container_id[:12]}"
         with self.connection.doing(about, NoSuchContainerError):
             yield
+
+
+def _content(
+    response: requests.Response,
+    found: PathAnswer,
+    asked: str,
+    limit: int,
+    *,
+    is_wanted: Callable[[int], bool],
+) -> Sequence[FileEntry] | None:
+    if found.mode & _GO_OTHER or not is_wanted(found.mode):
+        return None
+    if not found.mode & _GO_FOLDER and found.size > limit:
+        raise _too_big(asked, limit)
+    data = archive.gather(response.iter_content(_CHUNK), limit + _TAR_OVERHEAD)
+    if data is None:
+        raise _too_big(asked, limit)
+    return _unpacked(data, asked)
 
 
 def _unpacked(data: bytes, asked: str) -> Sequence[FileEntry]:
