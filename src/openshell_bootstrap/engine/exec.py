@@ -52,8 +52,13 @@ class ContainerExec:
         )
 
     def attach(self, argv: Sequence[str], terminal: Terminal, *, tty: bool) -> int:
-        """Run one with this process's own streams; its exit status."""
-        exec_id = self._create(argv, wants_input=True, tty=tty)
+        """Run one with this process's own streams; its exit status.
+
+        Over TLS a command is told the end of its input only where its size is known beforehand.
+        """
+        size = terminal.input_size() if self._cannot_half_close and not tty else None
+        command = argv if size is None else self._counted(argv, size)
+        exec_id = self._create(command, wants_input=True, tty=tty)
         with self._started(exec_id, tty=tty) as duplex, self._doing(argv):
             terminal.join(duplex, tty=tty, resize=lambda size: self._resize(exec_id, size))
         return self._exit_status(exec_id, argv)

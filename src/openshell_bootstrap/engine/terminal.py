@@ -2,11 +2,13 @@
 
 import os
 import signal
+import stat
 import termios
 import tty as raw_terminal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 from openshell_bootstrap.engine.stream import STDERR, STDOUT, Duplex, Input, frames
@@ -23,6 +25,14 @@ class Terminal:
     stdin: int = 0
     stdout: int = 1
     stderr: int = 2
+
+    def input_size(self) -> int | None:
+        """Bytes that standard input still has; None where nobody can know before its end."""
+        seen = os.fstat(self.stdin)
+        if stat.S_ISREG(seen.st_mode):
+            return max(0, seen.st_size - os.lseek(self.stdin, 0, os.SEEK_CUR))
+        is_nothing = stat.S_ISCHR(seen.st_mode) and seen.st_rdev == Path(os.devnull).stat().st_rdev
+        return 0 if is_nothing else None
 
     def join(self, duplex: Duplex, *, tty: bool, resize: Resize) -> None:
         """Pass input on and write output until the command ends it."""

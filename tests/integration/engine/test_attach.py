@@ -147,6 +147,25 @@ def test_pipes_stay_apart_and_input_ends(sleeper: str) -> None:
     assert (len(done.stdout), done.stderr, done.returncode) == (1_000_000, b"err\n", 5)
 
 
+def test_input_of_a_known_size_ends_however_the_engine_is_reached(
+    way: dict[str, str], sleeper: str, tmp_path: Path
+) -> None:
+    """Python's TLS cannot end one direction alone."""
+    file = tmp_path / "input"
+    file.write_bytes(b"skipped" + b"x" * 100_000)
+    command = [sys.executable, "-c", ATTACH, sleeper, "pipe", "sh", "-c", "wc -c; exit 3"]
+    outputs = []
+    for path, start in ((file, 7), (Path(os.devnull), 0)):
+        with path.open("rb") as stdin:
+            os.lseek(stdin.fileno(), start, os.SEEK_SET)
+            done = subprocess.run(
+                command, env=way, stdin=stdin, capture_output=True, check=False, timeout=30
+            )
+        outputs.append((done.stdout.strip(), done.returncode))
+
+    assert outputs == [(b"100000", 3), (b"0", 3)]
+
+
 def test_much_goes_both_ways_at_once(way: dict[str, str], sleeper: str) -> None:
     """Two threads on one TLS connection crashed here; one that sends first would wait for ever."""
     script = "head -c 5000000 | tee /dev/stderr"
