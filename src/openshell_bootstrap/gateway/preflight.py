@@ -124,8 +124,10 @@ def _raise(problems: list[BootstrapError]) -> None:
 
 def _image_finding(checks: Checks) -> Finding:
     image = checks.spec.image
-    if checks.image_present or not checks.plan.recreates:
+    if checks.image_present:
         return fine("image", f"The node image {image} is present")
+    if not checks.plan.recreates:
+        return fine("image", f"The node image {image} is absent, and the container needs no other")
     if checks.request.pull == "never":
         return Finding.of_error("image", image_absent(image, "pulling is off (`--pull never`)"))
     return unknown("image", f"The node image {image} is absent: a start pulls it, not tried yet")

@@ -149,6 +149,14 @@ def test_a_gateway_that_another_command_works_on_is_left_alone(world):
     assert not [call for call in world.engine.calls if call[0] == "containers.get_files"]
 
 
+def test_the_absent_image_of_a_container_that_is_there_is_not_needed(world):
+    world.start()
+    world.engine.state.images.clear()
+    result = checked(world)
+    assert "is absent, and the container" in one(result, "image", "fine").brief
+    assert result.exit_code == 0
+
+
 def test_what_a_start_would_refuse_is_a_problem_of_the_gateway(world):
     """R52: with the exit code that the start would have."""
     world.start()
