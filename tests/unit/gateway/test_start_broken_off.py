@@ -133,6 +133,7 @@ def test_an_undo_leaves_a_container_that_another_host_made_meanwhile(world):
     assert world.engine.seen(NAME).status == "created"
     assert scratch_of(world) == set()
     assert NAME in world.engine.state.disks
+    world.engine.containers.start(NAME)  # which needs the network that we made
 
 
 @pytest.mark.parametrize("first", range(0, CALLS, CHUNK))
