@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import pytest
@@ -32,6 +33,8 @@ from tests.cli.noted import INFO, LOSSES, ROWS, STARTED, STATUS
         ("gateway kubeconfig merge -g t1", ("merge", "t1", False)),
         ("gateway kubeconfig merge -g t1 --use", ("merge", "t1", True)),
         ("gateway kubeconfig remove -g t1", ("remove", "t1")),
+        ("doctor bundle -g t1", ("bundle", "t1", None)),
+        ("doctor bundle --file x.tar.gz", ("bundle", "openshell", Path("x.tar.gz"))),
         ("version", ("versions", None)),
         ("version -g t1", ("versions", "t1")),
     ],
@@ -353,3 +356,12 @@ def test_destroy_says_what_it_left_and_that_claims_are_unknown(cli):
     cli.answer(losses=replace(LOSSES, claims=("default/data",)))
     assert "with 1 claim\n" in cli("gateway", "destroy").stderr
     assert "left     network n: in use" in cli("gateway", "destroy", "-y").stdout
+
+
+def test_a_bundle_tells_where_it_is_and_what_is_not_in_it(cli):
+    saved = results.DiagnosticsSaved(name="t1", path="/d/x.tar.gz", unread=("cluster: no answer",))
+    cli.answer(bundle=saved)
+    assert cli("doctor", "bundle").stdout.splitlines() == [
+        "What can be seen of the gateway t1 is in /d/x.tar.gz",
+        "  not read  cluster: no answer",
+    ]

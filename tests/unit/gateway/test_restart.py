@@ -83,7 +83,7 @@ def test_a_node_that_does_not_come_back_is_explained(world):
     world.start()
     world.clock.advance(10)
     world.nodes.ends = (b"no space left on device", 1)
-    with pytest.raises(GatewayUnhealthyError, match="disk below the data volume .* is full"):
+    with pytest.raises(GatewayUnhealthyError, match=r"disk below the data volume .* is full"):
         again(world)
     assert NAME in world.engine.state.disks
 
