@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from openshell_bootstrap.errors import BootstrapError, PortConflictError
+from openshell_bootstrap.errors import BootstrapError, LockedError, PortConflictError
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.start import start
 from openshell_bootstrap.gateway.stop import stop
 from openshell_bootstrap.models import PublishedPort
 from openshell_bootstrap.names import LABEL_ROLE
 from openshell_bootstrap.store.lock import LockFolders
+from tests.fakes.engine import FakeNetworks
 from tests.fakes.engine_containers import FakeContainers
 from tests.fakes.engine_state import State
 from tests.unit.gateway.scenes import NAME, SCENES, check_tidy, prepare, record_of, set_scene
@@ -111,6 +112,28 @@ def test_a_stop_elsewhere_during_a_start_loses_nothing(world, elsewhere, meanwhi
         check_one(world)
         assert tree.read("/storage/claim/file") == b"precious"
         set_scene(world, "stopped")
+
+
+def test_giving_way_leaves_the_network_that_the_faster_one_is_about_to_use(world, monkeypatch):
+    """Ours is the network, theirs the volume and the container, which has not started yet."""
+    makes_network, makes_container = FakeNetworks.create, FakeContainers.create
+
+    def create_network(networks, *what, **how):
+        made = makes_network(networks, *what, **how)
+        world.engine.volumes.create(NAME, {})
+        return made
+
+    def create_container(containers, spec):
+        makes_container(containers, replace(spec, mounts=spec.mounts[:1]))
+        return makes_container(containers, spec)
+
+    monkeypatch.setattr(FakeNetworks, "create", create_network)
+    monkeypatch.setattr(FakeContainers, "create", create_container)
+    with pytest.raises(LockedError, match="on another host") as refused:
+        world.start()
+    assert not hasattr(refused.value, "__notes__")
+    world.engine.containers.start(NAME)
+    assert world.engine.seen(NAME).status == "running"
 
 
 def test_a_port_that_is_lost_between_choice_and_start_is_chosen_again(world, monkeypatch):
