@@ -68,11 +68,13 @@ test: setup ## Everything, on a real engine and a real node
 
 SOAK_S ?= 600
 SEED ?= 1
+FAULTS ?= 60
 .PHONY: soak
-soak: setup ## Ten minutes of what may happen to a gateway (SOAK_S, SEED)
+soak: setup ## Ten minutes of what may happen to a gateway, and many faults (SOAK_S, SEED, FAULTS)
 	tools/engine up
 	tools/node-image
-	$(BIN)/pytest tests/integration/gateway/test_soak.py --engine=require --soak $(SOAK_S) --seed $(SEED)
+	$(BIN)/pytest tests/faults/soak tests/faults/test_on_engine.py --engine=require \
+	  --soak $(SOAK_S) --seed $(SEED) --faults $(FAULTS) --log-cli-level=INFO
 
 .PHONY: bench
 bench: setup ## Measure against the budgets, in one run

@@ -68,9 +68,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--soak",
         type=float,
-        default=20,
+        default=120,
         metavar="SECONDS",
-        help="how long the soak goes on beginning new turns (default: 20)",
+        help="how long the soak goes on beginning new turns (default: 120)",
     )
     group.addoption("--seed", type=int, default=1, help="of the soak's order (default: 1)")
     group.addoption(
