@@ -20,12 +20,15 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-from openshell_bootstrap.errors import ConfigError, LockedError, UnusableLockError
+from openshell_bootstrap.errors import ConfigError, LockedError, UnusableLockError, WaitTimeoutError
+from openshell_bootstrap.models import Patience
+from openshell_bootstrap.waits import wait_until
 
 _SHARED_FOLDER = 0o1777
 _PRIVATE_FOLDER = 0o700
 _SHARED_FILE = 0o666
 _HOLDER_BYTES = 512
+_NAME_PATIENCE = Patience(timeout_s=0.2, interval_s=0.01)
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 _IS_MOMENT = re.compile(r"[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}Z")
 _FOLDER_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
@@ -173,7 +176,7 @@ def _no_umask() -> Iterator[None]:
 
 
 def _locked(gateway: str, path: Path, descriptor: int) -> LockedError:
-    text = os.pread(descriptor, _HOLDER_BYTES, 0).decode(errors="replace")
+    text = _read_holder(descriptor).decode(errors="replace")
     lines = "".join(c if c.isprintable() else "\n" for c in text).split("\n")
     pid, command, since = (*lines, "", "", "")[:3]
     holder = f"process {pid} ({command.strip() or 'unknown'})" if pid.isdigit() else "a process"
@@ -185,6 +188,18 @@ def _locked(gateway: str, path: Path, descriptor: int) -> LockedError:
             "Wait for it to end (`--wait-lock SECONDS` does that), or end it, and try again.",
         ],
     )
+
+
+def _read_holder(descriptor: int) -> bytes:
+    """What the holder wrote; it has the lock a moment before its name is in the file."""
+
+    def read() -> bytes:
+        return os.pread(descriptor, _HOLDER_BYTES, 0)
+
+    try:
+        return wait_until(read, bool, patience=_NAME_PATIENCE, what="the holder's name")
+    except WaitTimeoutError:  # its disk had no space for one
+        return b""
 
 
 def _not_lockable(path: Path, why: str) -> UnusableLockError:

@@ -31,7 +31,9 @@ print("released", flush=True)
 def store(tmp_path: Path) -> Store:
     folders = LockFolders(shared=tmp_path / "run" / "openshell", user=tmp_path / "user" / "locks")
     folders.shared.parent.mkdir()
-    return Store(tmp_path / "config" / "openshell", folders, "openshell gateway start", state=tmp_path)
+    return Store(
+        tmp_path / "config" / "openshell", folders, "openshell gateway start", state=tmp_path
+    )
 
 
 @pytest.fixture
@@ -83,6 +85,25 @@ def test_a_taken_lock_names_its_holder(store, holder):
     assert caught.value.exit_code == 10
     assert f"process {process.pid} (openshell gateway destroy)" in caught.value.details
     assert "t1" in caught.value.brief
+
+
+def test_a_holder_that_has_not_written_its_name_yet_is_named_all_the_same(
+    store, holder, monkeypatch
+):
+    process, read, early = holder(), os.pread, [b"", b""]
+    monkeypatch.setattr(os, "pread", lambda *what: early.pop() if early else read(*what))
+    with pytest.raises(LockedError) as caught, store.lock("engine", "t1"):
+        pass
+    assert f"process {process.pid} (openshell gateway destroy)" in caught.value.details
+
+
+def test_a_holder_without_a_name_is_a_process(store, holder):
+    """Its disk is full: the lock holds all the same."""
+    holder()
+    lock_path(store).write_bytes(b"")
+    with pytest.raises(LockedError) as caught, store.lock("engine", "t1"):
+        pass
+    assert caught.value.details == f"a process holds {lock_path(store)}"
 
 
 def test_other_gateways_and_engines_are_free(store, holder):
