@@ -316,7 +316,10 @@ def _about_record(state: State) -> str:
         case "other-gateway":
             return "Use the other gateway's name, or put the right volume in its place"
         case "other-cluster":
-            return "Put the record or the cluster back that belongs with the other; keep both"
+            return (
+                "Its files come from two gateways or two copies: bring one copy back as a whole, "
+                "`server/`, `storage/` and `openshell/` together"
+            )
         case "newer":
             return "Use that release, or a newer one"
         case _:

@@ -238,11 +238,13 @@ def _is_unwell(container: Container) -> bool:
 def _reason(container: Container | None) -> str:
     """What the health check found, in words that fit into a cause."""
     output = container.health.output.strip() if container else ""
-    return f"its health check says {output.removeprefix('unhealthy: ')!r}" if output else ""
+    if not output or output.startswith("healthy"):  # it was so, and its next look is to come
+        return ""
+    return f"its health check says {output.removeprefix('unhealthy: ')!r}"
 
 
 def _health(container: Container | None) -> str:
-    if container is None or container.health.status == "none":
+    if container is None or container.status != "running" or container.health.status == "none":
         return ""
     output = container.health.output.strip().removeprefix(f"{container.health.status}: ")
     return f"{container.health.status}: {output}" if output else container.health.status

@@ -141,7 +141,7 @@ def check_advice(state, verdict):
     for removes in ("destroy", "--start-empty", "delete", "remove", "volume rm", "prune"):
         if removes in step:
             assert "gives its data up" in step, state
-    if "`openshell" in step:
+    if "`openshell gateway" in step:
         assert "--name t1" in step, state
 
 
@@ -205,7 +205,7 @@ GOLDEN = [
     ),
     (
         state_of("exited", record="other-cluster"),
-        "stopped", 4, "refuse", "belongs to another cluster", "keep both",
+        "stopped", 4, "refuse", "belongs to another cluster", "bring one copy back as a whole",
     ),
     (
         state_of("exited", record="unknown"),
@@ -235,7 +235,7 @@ GOLDEN = [
         state_of(record="other-gateway", said={"record": "its volume holds the gateway 't2'"}),
         "degraded", 8, "refuse", "its volume holds the gateway 't2'", "Use the other gateway's",
     ),
-    (state_of(record="other-cluster"), "degraded", 8, "refuse", "another cluster", "keep both"),
+    (state_of(record="other-cluster"), "degraded", 8, "refuse", "another cluster", "bring one copy"),
     (state_of(record="unknown"), "unknown", 5, "refuse", "cannot be read", "try again"),
     (
         state_of(node="foreign", said={"node": "other nodes are in its cluster: old-1, old-2"}),

@@ -88,6 +88,26 @@ def test_the_health_check_is_told_in_its_words(world, health, told):
     assert look(world).health == told
 
 
+def test_the_health_check_of_what_does_not_run_says_nothing(world):
+    """The engine keeps what it said last, and calls a paused container unhealthy."""
+    scenes.paused(world)
+    world.engine.set_health(NAME, Health(status="unhealthy", output="healthy: all is well"))
+    assert look(world).health == ""
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("unhealthy: readyz: failed\n", "; its health check says 'readyz: failed'"),
+        ("healthy: all is well\n", "; its health check fails"),
+    ],
+)
+def test_why_the_health_check_fails_is_part_of_the_cause(world, output, reason):
+    scenes.not_ready(world)
+    world.engine.set_health(NAME, Health(status="unhealthy", output=output))
+    assert look(world).cause.endswith(f"no CNI plugin{reason}")
+
+
 @pytest.mark.parametrize(
     ("content", "cause", "step"),
     [
