@@ -235,7 +235,7 @@ GOLDEN = [
         state_of(record="other-gateway", said={"record": "its volume holds the gateway 't2'"}),
         "degraded", 8, "refuse", "its volume holds the gateway 't2'", "Use the other gateway's",
     ),
-    (state_of(record="other-cluster"), "degraded", 8, "refuse", "another cluster", "bring one copy"),
+    (state_of(record="other-cluster"), "degraded", 8, "refuse", "another cluster", "one copy back"),
     (state_of(record="unknown"), "unknown", 5, "refuse", "cannot be read", "try again"),
     (
         state_of(node="foreign", said={"node": "other nodes are in its cluster: old-1, old-2"}),
