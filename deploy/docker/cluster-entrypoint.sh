@@ -90,6 +90,7 @@ run_node() {
   name_node
   give_token
   install_registries
+  provide_host_aliases
   install_manifests
   read_k3s_minor
   set_cgroup_arguments "$@"

@@ -1,6 +1,7 @@
 """Default route and name servers."""
 
 import pytest
+import yaml
 
 from tests.shell.conftest import Node
 
@@ -152,3 +153,45 @@ def test_a_server_that_does_not_listen_is_not_promised(node: Node) -> None:
     assert provide(node) == []
     assert "nothing listens on name server 127.0.0.11" in node.call("provide_dns").stderr
     assert rules(node) == []
+
+
+HOSTS = """127.0.0.1\tlocalhost
+172.17.0.1\thost.docker.internal
+172.17.0.1\thost.openshell.internal
+fd00::1\thost.openshell.internal
+10.0.0.9\thost.docker.internal.example
+172.18.0.2\topenshell-x
+"""
+
+
+def host_aliases(node: Node, hosts: str) -> str | None:
+    """What the cluster's DNS is to be told; None: nothing."""
+    (node.root / "etc").mkdir(exist_ok=True)
+    (node.root / "etc/hosts").write_text(hosts)
+    told = node.answer('provide_host_aliases; cat "$made_manifests"/*.yaml 2>/dev/null || :')
+    if not told:
+        return None
+    data: dict[str, str] = yaml.safe_load(told)["data"]
+    return data["openshell-host-aliases.server"]
+
+
+def test_the_host_s_names_are_told_to_pods(node: Node) -> None:
+    """R99: with the addresses of this life."""
+    expected = """host.docker.internal:53 host.openshell.internal:53 {
+    hosts {
+      172.17.0.1 host.docker.internal
+      172.17.0.1 host.openshell.internal
+      fd00::1 host.openshell.internal
+      ttl 30
+    }
+    errors
+}
+"""
+    assert host_aliases(node, HOSTS) == expected
+    moved = host_aliases(node, HOSTS.replace("172.17.", "172.30."))
+    assert moved == expected.replace("172.17.", "172.30.")
+
+
+def test_names_that_docker_did_not_give_are_not_told(node: Node) -> None:
+    assert host_aliases(node, HOSTS)
+    assert host_aliases(node, "127.0.0.1 localhost\n") is None

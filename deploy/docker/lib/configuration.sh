@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # root, bundle, data: set by cluster-entrypoint.sh
+# shellcheck disable=SC2154 # root, bundle, data, run: set by cluster-entrypoint.sh
 # What k3s finds when it starts: its name, its token, registries, manifests, and a /run without
 # the last life's remains.
 
@@ -44,6 +44,9 @@ install_registries() {
   ln -s "$bundle/registries.yaml" "$registries"
 }
 
+# Manifests that this life made itself, beside those that are shipped.
+made_manifests=$run/manifests
+
 # is_listed NAME LIST: is NAME a word of LIST?
 is_listed() {
   case " $2 " in
@@ -61,7 +64,7 @@ write_record() {
 # Sets `installable`: shipped manifests whose name is not taken by a file of the user's own.
 choose_manifests() {
   installable=''
-  for manifest in "$bundle"/manifests/*.yaml; do
+  for manifest in "$bundle"/manifests/*.yaml "$made_manifests"/*.yaml; do
     name=${manifest##*/}
     if [ ! -e "$manifest" ]; then
       continue
@@ -76,7 +79,9 @@ choose_manifests() {
 
 # install_manifest NAME: by rename, since the folder is watched.
 install_manifest() {
-  cp "$bundle/manifests/$1" "$data/openshell/manifest.new"
+  manifest=$made_manifests/$1
+  [ -e "$manifest" ] || manifest=$bundle/manifests/$1
+  cp "$manifest" "$data/openshell/manifest.new"
   chmod 0600 "$data/openshell/manifest.new"
   mv "$data/openshell/manifest.new" "$manifests/$1"
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2154 # root, run: set by cluster-entrypoint.sh
+# shellcheck disable=SC2154 # root, run, made_manifests, newline: set by the other parts
 # The network as the node finds it: a default route, and name servers that pods can reach.
 
 route_wait_s=30
@@ -137,4 +137,45 @@ provide_dns() {
   redirect_resolver
   write_resolver_file
   add_argument "--kubelet-arg=resolv-conf=$run/resolv.conf"
+}
+
+# Docker puts the host's names into the container's /etc/hosts, of which pods see nothing: they ask
+# the cluster's DNS, which k3s lets us add to. Written anew in every life, since addresses change,
+# and installed as any other manifest of ours is: a file of the user's own under its name wins.
+# k3s applies manifests by name, and this name comes before its own coredns.yaml.
+provide_host_aliases() {
+  manifest=$made_manifests/coredns-custom.yaml
+  rm -f "$manifest"
+  zones=''
+  hosts=''
+  while read -r address name _; do
+    case $name in
+      host.docker.internal | host.openshell.internal)
+        is_listed "$name:53" "$zones" || zones="$zones$name:53 "
+        hosts="$hosts          $address $name$newline"
+        ;;
+    esac
+  done 2>/dev/null <"$root/etc/hosts" || :
+  if [ -n "$zones" ]; then
+    mkdir -p "$made_manifests"
+    write_host_aliases >"$manifest"
+  fi
+}
+
+write_host_aliases() {
+  cat <<EOF
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: coredns-custom
+  namespace: kube-system
+data:
+  openshell-host-aliases.server: |
+    $zones{
+        hosts {
+$hosts          ttl 30
+        }
+        errors
+    }
+EOF
 }
