@@ -44,7 +44,7 @@ class Door:
     Attributes:
         engine: The engine's own socket.
         at: The number of the request, from 0, that is broken.
-        kind: A key of ``ANSWERS``.
+        kind: One of ``KILLS`` or ``ERRORS``.
         seen: What was asked, in order.
         client: The process behind it, once whoever starts it has said so.
     """
@@ -244,8 +244,8 @@ ANSWERS: dict[str, Callable[[Door, socket.socket, Request], None]] = {
 }
 
 
-KINDS = (AWAY, RESET, *ANSWERS)
-KILLS = {SIGKILL, SIGKILL_AFTER, SIGINT}
+KILLS = (SIGKILL, SIGKILL_AFTER, SIGINT)
+ERRORS = (AWAY, RESET, *(kind for kind in ANSWERS if kind not in KILLS))
 
 
 @contextmanager

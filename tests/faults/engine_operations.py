@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tests.faults.door import KINDS
+from tests.faults.door import ERRORS, KILLS
 from tests.integration.gateway.driver import Gateway, docker, until
 from tests.integration.gateway.test_adoption import free_port, run_as_the_retired_release_did
 from tests.integration.gateway.witness import Witness
@@ -81,10 +81,10 @@ class Point:
 
 
 def points(seed: int, count: int) -> list[Point]:
-    """The points that a seed means: every operation before any comes again."""
+    """The points that a seed means: every operation before any comes again; half are kills."""
     chance = random.Random(seed)
     return [
-        Point(number, operation, chance.choice(KINDS), chance.random())
+        Point(number, operation, chance.choice(chance.choice((KILLS, ERRORS))), chance.random())
         for number, operation in zip(range(count), _shuffled(chance), strict=False)
     ]
 

@@ -5,13 +5,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.faults.door import KILLS, TIME_OUT, fault_door
+from tests.faults.door import AWAY, KILLS, TIME_OUT, fault_door
 from tests.faults.engine_operations import EngineOperation, Place, Point, look_at_foreign
 from tests.faults.kinds import MADE_UP_ID, MARK
 from tests.faults.runner import Tally
 from tests.integration.gateway.driver import OPENSHELL, Gateway, Ran, docker, finish
 
 IMPATIENT = (sys.executable, "-m", "tests.faults.impatient")
+WATCHES = {"start, stale nodes", "start, retired container"}
+"""These watch a lease for as long as everybody does, and its node is known to be dead."""
+
 INTERNAL, INTERRUPTED, KILLED = 1, 130, -9
 LABEL = "label=openshell.ai/gateway="
 
@@ -50,7 +53,8 @@ class EngineRunner:
         self, operation: EngineOperation, gateway: Gateway, at: int, kind: str
     ) -> tuple[Ran, list[str]]:
         """Run the command behind the door; what it was, and what it asked of the engine."""
-        program = IMPATIENT if kind == TIME_OUT or "stale" in operation.name else (OPENSHELL,)
+        lasts = kind in {TIME_OUT, AWAY} or operation.name in WATCHES
+        program = IMPATIENT if lasts else (OPENSHELL,)
         with fault_door(self.socket, self.engine_socket, at, kind) as door:
             process = gateway.command.begin(
                 *operation.argv(gateway), program=program, DOCKER_HOST=f"unix://{self.socket}"
