@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openshell_bootstrap.diagnosis import CAUSES, About, Diagnosis, Signs, diagnose
+from openshell_bootstrap.diagnosis import CAUSES, DECISIVE, About, Diagnosis, Signs, diagnose
 from openshell_bootstrap.models import PublishedPort
 from tests.unit.gateway.specs import container_of
 
@@ -342,6 +342,16 @@ REFUSED = {
 
 def test_only_what_trying_again_cannot_change_stops_a_node():
     assert {cause.name for cause in CAUSES if cause.refused} == REFUSED
+
+
+def test_a_wait_looks_for_what_it_acts_on_alone():
+    assert {cause.name for cause in DECISIVE} == REFUSED - {"refused-end"} | {
+        "node-password-rejected"
+    }
+    full = Signs(lines=["write: no space left on device"])
+    assert diagnose(full, ABOUT, causes=DECISIVE) is None
+    refused = diagnose(Signs(lines=["openshell: refused: x: y"]), ABOUT, causes=DECISIVE)
+    assert refused is not None
 
 
 @given(st.lists(st.text(), max_size=5), st.integers(0, 255) | st.none(), st.booleans())

@@ -15,10 +15,23 @@ from openshell_bootstrap.diagnosis.volume_causes import NODE_PASSWORD_REJECTED, 
 from openshell_bootstrap.models import Container, PublishedPort
 from openshell_bootstrap.names import GatewayNames
 
-__all__ = ["CAUSES", "NODE_PASSWORD_REJECTED", "About", "Diagnosis", "Signs", "diagnose"]
+__all__ = [
+    "CAUSES",
+    "DECISIVE",
+    "NODE_PASSWORD_REJECTED",
+    "About",
+    "Diagnosis",
+    "Signs",
+    "diagnose",
+]
 
 CAUSES: tuple[Cause, ...] = (*VOLUME, *ENGINE, *HOST, *PODS, *ENDS)
 """In the order in which they are looked for: what an exit code alone says comes last."""
+
+DECISIVE: tuple[Cause, ...] = tuple(
+    cause for cause in VOLUME if cause.refused or cause.name == NODE_PASSWORD_REJECTED
+)
+"""Those that a wait acts on. It looks often, beside a booting node that needs the processor."""
 
 _API_PORT = 6443
 
@@ -115,10 +128,17 @@ class Diagnosis:
     evidence: str = ""
 
 
-def diagnose(signs: Signs, about: About) -> Diagnosis | None:
-    """The most specific cause that the signs show, or None."""
-    for cause in CAUSES:
-        seen = cause.find(signs.lines)
+def diagnose(signs: Signs, about: About, *, causes: Sequence[Cause] = CAUSES) -> Diagnosis | None:
+    """The most specific cause that the signs show, or None.
+
+    Args:
+        signs: What there is to see.
+        about: Whose trouble it is.
+        causes: Those that are looked for, the most specific first.
+    """
+    text = "\n".join(signs.lines)
+    for cause in causes:
+        seen = cause.find(signs.lines, text)
         if seen is None and not cause.is_end(signs.exit_code, oom_killed=signs.oom_killed):
             continue
         words = {**about.words, **(seen.groupdict() if seen else {})}

@@ -29,9 +29,14 @@ class Cause:
     oom: bool = False
     refused: bool = False
 
-    def find(self, lines: Sequence[str]) -> re.Match[str] | None:
-        """The sign in the last line that has one."""
-        if self.line is None:
+    def find(self, lines: Sequence[str], text: str) -> re.Match[str] | None:
+        """The sign in the last line that has one.
+
+        Args:
+            lines: Oldest first.
+            text: All of them: one search in it mostly spares those in each.
+        """
+        if self.line is None or not self.line.search(text):
             return None
         matches = (self.line.search(line) for line in reversed(lines))
         return next((match for match in matches if match), None)
@@ -43,4 +48,4 @@ class Cause:
 
 def line(pattern: str) -> re.Pattern[str]:
     """A sign, in whatever case."""
-    return re.compile(pattern, re.IGNORECASE)
+    return re.compile(pattern, re.IGNORECASE | re.MULTILINE)

@@ -9,7 +9,7 @@ from openshell_bootstrap.cluster.evidence import describe_unwell, observe_eviden
 from openshell_bootstrap.cluster.kubectl import Kubectl, await_kubelet
 from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.cluster.workloads import Workload, observe_workloads
-from openshell_bootstrap.diagnosis import NODE_PASSWORD_REJECTED, About, Signs, diagnose
+from openshell_bootstrap.diagnosis import DECISIVE, NODE_PASSWORD_REJECTED, About, Signs, diagnose
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import (
@@ -113,7 +113,7 @@ def _with_sign(engine: Engine, seen: Readiness) -> Readiness:
     if container is None or not container.is_up:
         return seen
     try:
-        sign = find_sign(engine, container, since_s=seen.started_s or 0)
+        sign = find_sign(engine, container, since_s=seen.started_s or 0, causes=DECISIVE)
     except EngineError:  # not every log driver can be read, and the next look may be luckier
         return seen
     return replace(seen, sign=sign)

@@ -1,9 +1,11 @@
 """The node's log, cut by the lives of its container: what an earlier one said proves nothing."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from openshell_bootstrap.diagnosis import About, Diagnosis, Signs, diagnose
+from openshell_bootstrap.diagnosis import CAUSES, About, Diagnosis, Signs, diagnose
+from openshell_bootstrap.diagnosis.cause import Cause
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.models import Container
 
@@ -39,19 +41,26 @@ def last_log_lines(
     return tuple(line.decode(errors="replace") for line in lines)
 
 
-def find_sign(engine: Engine, container: Container, *, since_s: float = 0) -> Diagnosis | None:
+def find_sign(
+    engine: Engine,
+    container: Container,
+    *,
+    since_s: float = 0,
+    causes: Sequence[Cause] = CAUSES,
+) -> Diagnosis | None:
     """What the log of this life and the end of the container say, if that is known.
 
     Args:
         engine: Where it is.
         container: As it was seen.
         since_s: Epoch second before which no line counts.
+        causes: Those that are looked for.
 
     Raises:
         EngineError: The log cannot be read.
     """
     lines = last_log_lines(engine, container, SIGN_LINES, since_s=since_s)
-    return diagnose(Signs.of(container, lines), About.of(container))
+    return diagnose(Signs.of(container, lines), About.of(container), causes=causes)
 
 
 def lines_of_lives(engine: Engine, container: Container, count: int) -> Lives:
