@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from filelock import lock_descriptor
+from filelock import lock_descriptor, unlock_descriptor
 
 from openshell_bootstrap.errors import ConfigError, LockedError, UnusableLockError, WaitTimeoutError
 from openshell_bootstrap.models import Patience
@@ -28,7 +28,7 @@ _SHARED_FOLDER = 0o1777
 _PRIVATE_FOLDER = 0o700
 _SHARED_FILE = 0o666
 _HOLDER_BYTES = 512
-_NAME_PATIENCE = Patience(timeout_s=0.2, interval_s=0.01)
+_NAME_PATIENCE = Patience(timeout_s=1, interval_s=0.01)
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 _IS_MOMENT = re.compile(r"[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}Z")
 _FOLDER_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
@@ -83,13 +83,12 @@ def hold(folders: LockFolders, name: str, *, gateway: str, command: str) -> Iter
         with _named_in(descriptor, command):
             yield held
     finally:
-        # Closing releases: no other process has this open file, and none inherits it.
         os.close(descriptor)
 
 
 @contextmanager
 def _named_in(descriptor: int, command: str) -> Iterator[None]:
-    """Say in the file who holds it, and nothing any more once nobody does.
+    """Say in the file who holds it, and let go of it at the end, with nothing said any more.
 
     No space is no matter: the lock holds all the same, without a name in it.
     """
@@ -103,6 +102,7 @@ def _named_in(descriptor: int, command: str) -> Iterator[None]:
     finally:
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
+        unlock_descriptor(descriptor)  # a child that is just being started may have this open file
 
 
 def _open(folders: LockFolders, name: str) -> tuple[int, Held]:
