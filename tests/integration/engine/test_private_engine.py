@@ -1,6 +1,8 @@
 """Private engines of tools/engine, beside the engine that all the other tests run on."""
 
 import os
+import signal
+import sys
 import tempfile
 from pathlib import Path
 
@@ -117,6 +119,36 @@ def test_a_killed_private_engine_comes_up_again_with_its_containers(private, ima
     assert not private.folder.exists()
     assert traces(private.folder, container) == []
     assert not shim_socket.exists()
+
+
+MAKER = """
+import os, signal
+from tests.faults.soak.private_engine import PrivateEngine
+made = PrivateEngine("512M")
+print(made.folder, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_an_engine_is_taken_down_although_the_process_that_made_it_was_killed():
+    root = Path(__file__).resolve().parents[3]
+    made = run(sys.executable, "-c", MAKER, cwd=root, check=False)
+    folder = Path(made.stdout.strip())
+    assert made.returncode == -signal.SIGKILL, made
+    until(lambda: not folder.parent.exists(), "the end of the engine")
+    assert traces(folder) == []
+
+
+def test_what_finds_its_network_gone_takes_the_machine_for_a_new_one(private, image_tar):
+    private.up("--size", "512M")
+    container = start_container(private.run, image_tar, "--restart=always")
+    before = private.run("docker", "inspect", "-f", "{{.State.Pid}}", container).stdout.strip()
+    run("kill", "-KILL", private.pid())
+    run("umount", private.folder / "netns")
+    private.up()
+    assert not Path(f"/proc/{before}").exists()
+    state = private.run("docker", "inspect", "-f", "{{.State.Running}}", container)
+    assert state.stdout.strip() == "true"
 
 
 def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
