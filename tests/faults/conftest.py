@@ -1,15 +1,26 @@
-"""One gateway with data, and others' things under names that are nearly its own."""
+"""A stage in memory; and on an engine one gateway with data, and what others have beside it."""
 
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import docker as docker_library
 import pytest
 
 from tests.faults.engine_operations import Place, look_at_foreign
+from tests.faults.stage import Stage, staged
 from tests.integration.gateway.driver import Command, Gateway, docker
 from tests.integration.gateway.witness import Witness
 from tests.plugins.engine import NAMES, RUN_LABEL, Remains
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    memory = Path("/dev/shm")  # a file system that is faster than most disks
+    place = memory if memory.is_dir() else tmp_path
+    with TemporaryDirectory(dir=place) as folder, staged(Path(folder), monkeypatch) as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

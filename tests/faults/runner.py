@@ -28,13 +28,19 @@ class Tally:
     violations: list[str] = field(default_factory=list)
 
 
-def break_everywhere(stage: Stage, operation: Operation) -> Tally:
-    """Run it with each of its calls broken in each way that there is."""
+def break_everywhere(stage: Stage, operation: Operation, only: str = "") -> Tally:
+    """Run it with each of its calls broken in each way that there is.
+
+    Args:
+        stage: Where.
+        operation: What.
+        only: Break calls of this method alone.
+    """
     kept, before, methods = _prepare(stage, operation)
     tally = Tally(operation.name, calls=len(methods))
     known: set[str] = set()
     for at, method in enumerate(methods):
-        for kind in kinds_for(method, at):
+        for kind in kinds_for(method, at) if only in {"", method} else ():
             stage.put_back(kept)
             wrong = list(_break(stage, before, at, kind, known))
             tally.runs += 1

@@ -5,28 +5,18 @@ by all other kinds too, and by a signal after its effect. ``kinds_for`` says whi
 and the same to a call, and take turns.
 """
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Callable
 
 import pytest
 
 from tests.faults.operations import OPERATIONS, Operation, commands_of_the_app
 from tests.faults.runner import Tally, break_everywhere
-from tests.faults.stage import Stage, staged
-
-
-@pytest.fixture
-def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    memory = Path("/dev/shm")  # a file system that is faster than most disks
-    place = memory if memory.is_dir() else tmp_path
-    with TemporaryDirectory(dir=place) as folder, staged(Path(folder), monkeypatch) as made:
-        yield made
+from tests.faults.stage import Stage
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.name)
 def test_broken_at_any_call_nothing_is_lost_and_the_next_converges(
-    stage, operation: Operation, count_faults: Callable[[Tally], None]
+    stage: Stage, operation: Operation, count_faults: Callable[[Tally], None]
 ):
     count_faults(break_everywhere(stage, operation))
 
