@@ -127,10 +127,11 @@ def test_a_holder_that_is_killed_blocks_nobody_and_its_work_is_finished(gateways
     one, _ = gateways
     one.start()
     one.exec("sh", "-c", "echo precious >/var/lib/rancher/k3s/storage/kept")
-    killed = holding(one, "start", "--recreate", "--k3s-arg=--kubelet-arg=v=1")
-    until(lambda: not containers_of(one), "the old container's end", within_s=60)
-    killed.kill()
-    killed.communicate()
+    program = (sys.executable, "-m", "tests.integration.gateway.killed_at_create")
+    words = ("gateway", "start", "--name", one.name, "--recreate", "--k3s-arg=--kubelet-arg=v=1")
+    killed = one.command.begin(*words, program=program)
+    assert finish(killed).exit_code == -signal.SIGKILL
+    assert containers_of(one) == []
     told = one.run("status", expect=None)
     assert f"(process {killed.pid}) and not finished" in told.err
     resumed = one.run("start")
