@@ -1,4 +1,4 @@
-"""A door before a real engine: counts the requests that come through, and breaks one of them.
+"""A door before a real engine: counts the requests that come through, and breaks some of them.
 
 It is a unix socket that speaks HTTP as the engine does, so that the product meets what it would
 meet: half a body, a connection that is cut, a page of a proxy. Each request gets a connection of
@@ -18,7 +18,6 @@ from pathlib import Path
 
 from tests.faults.kinds import MADE_UP_ID, MARK, WORDS
 
-NOBODY = -1
 _CHUNK = 65536
 _END_OF_HEAD = b"\r\n\r\n"
 
@@ -43,7 +42,7 @@ class Door:
 
     Attributes:
         engine: The engine's own socket.
-        at: The number of the request, from 0, that is broken.
+        is_due: Tells of a request, by its number from 0 and what it asks, whether it is broken.
         kind: One of ``KILLS`` or ``ERRORS``.
         seen: What was asked, in order.
         client: The process behind it, once whoever starts it has said so.
@@ -51,8 +50,8 @@ class Door:
 
     engine: str
     listener: socket.socket
-    at: int = NOBODY
-    kind: str = ""
+    is_due: Callable[[int, str], bool]
+    kind: str
     seen: list[str] = field(default_factory=list)
     client: "Future[subprocess.Popen[str]]" = field(default_factory=Future)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -67,10 +66,11 @@ class Door:
             peeked = client.recv(_CHUNK, socket.MSG_PEEK)
             if not peeked:
                 return
+            what = what_of(peeked)
             with self.lock:
                 number = len(self.seen)
-                self.seen.append(what_of(peeked))
-            is_due = number == self.at
+                self.seen.append(what)
+            is_due = self.is_due(number, what)
             if is_due and self.kind in {AWAY, RESET}:
                 if self.kind == AWAY:
                     self.listener.shutdown(socket.SHUT_RDWR)
@@ -249,12 +249,14 @@ ERRORS = (AWAY, RESET, *(kind for kind in ANSWERS if kind not in KILLS))
 
 
 @contextmanager
-def fault_door(path: Path, engine_socket: str, at: int = NOBODY, kind: str = "") -> Iterator[Door]:
+def fault_door(
+    path: Path, engine_socket: str, is_due: Callable[[int, str], bool], kind: str
+) -> Iterator[Door]:
     """A door at this path, for one command."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
         listener.listen(64)
-        door = Door(engine_socket, listener, at, kind)
+        door = Door(engine_socket, listener, is_due, kind)
         threading.Thread(target=_serve, args=(listener, door), daemon=True).start()
         try:
             yield door

@@ -55,7 +55,9 @@ class EngineRunner:
         """Run the command behind the door; what it was, and what it asked of the engine."""
         lasts = kind in {TIME_OUT, AWAY} or operation.name in WATCHES
         program = IMPATIENT if lasts else (OPENSHELL,)
-        with fault_door(self.socket, self.engine_socket, at, kind) as door:
+        with fault_door(
+            self.socket, self.engine_socket, lambda number, _what: number == at, kind
+        ) as door:
             process = gateway.command.begin(
                 *operation.argv(gateway), program=program, DOCKER_HOST=f"unix://{self.socket}"
             )

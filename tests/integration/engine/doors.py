@@ -1,14 +1,11 @@
 """Ways to an engine that is behind a unix socket, and engines that answer wrongly."""
 
-import re
-import shutil
-import socket
 import socketserver
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -96,62 +93,6 @@ def wrong_engine(path: Path, answers: Answers) -> Iterator[str]:
             pass
 
     with _UnixServer(str(path), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        yield f"unix://{path}"
-        server.shutdown()
-
-
-class _FailingServer(_UnixServer):
-    """Where to pass requests on to, and which ones not."""
-
-    engine_socket: str
-    failing: str
-
-
-class _FailingDoor(socketserver.StreamRequestHandler):
-    server: _FailingServer
-
-    def handle(self) -> None:
-        head = b""
-        while not head.endswith(b"\r\n\r\n") and (line := self.rfile.readline()):
-            head += line
-        if re.match(self.server.failing, head.decode()):
-            body = b'{"message": "the engine is out of order"}'
-            self.wfile.write(b"HTTP/1.1 500 Internal Server Error\r\nConnection: close\r\n")
-            self.wfile.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        elif head:
-            self.pass_on(head)
-
-    def pass_on(self, head: bytes) -> None:
-        """One request a connection, so that the next one is looked at too."""
-        if b"\r\nUpgrade:" not in head:
-            kept = re.sub(rb"(?i)\r\nConnection:[^\r]*", b"", head)
-            head = kept.replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
-        with socket.socket(socket.AF_UNIX) as engine:
-            engine.connect(self.server.engine_socket)
-            engine.sendall(head)
-            threading.Thread(target=self.pump_in, args=(engine,), daemon=True).start()
-            with engine.makefile("rb", buffering=0) as answers:
-                shutil.copyfileobj(answers, self.wfile)
-
-    def pump_in(self, engine: socket.socket) -> None:
-        with suppress(OSError):
-            while data := self.rfile.read1():
-                engine.sendall(data)
-            engine.shutdown(socket.SHUT_WR)
-
-
-@contextmanager
-def failing_door(path: Path, engine_socket: str, failing: str) -> Iterator[str]:
-    """The engine behind another socket, but requests that match are answered with 500.
-
-    Args:
-        path: Of the new socket.
-        engine_socket: Of the engine.
-        failing: A pattern for the beginning of a request, ``METHOD /vX.YZ/PATH``.
-    """
-    with _FailingServer(str(path), _FailingDoor) as server:
-        server.engine_socket, server.failing = engine_socket, failing
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"unix://{path}"
         server.shutdown()

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.integration.engine.doors import failing_door
+from tests.faults.door import fault_door
 from tests.integration.gateway.driver import Gateway, Ran, docker, until
 from tests.integration.gateway.witness import Witness
 
@@ -21,6 +21,8 @@ DAMAGED_WITHIN = (
 """A quarter of the file, so that whatever k3s reads first is in it or depends on it."""
 
 DAMAGED_HEADER = f"dd if=/dev/urandom of={STORE} conv=notrunc bs=512 count=1"
+
+INSPECT = "GET /containers/ID/json"
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +87,10 @@ def start_and_check(kept: Witness) -> None:
 @pytest.mark.parametrize("words", [(), ("--recreate",)])
 def test_an_engine_that_fails_to_tell_of_a_container(kept, volume, engine, tmp_path, words):
     """What nobody could say is not taken for absent."""
-    socket = engine.connection.endpoint.url.removeprefix("unix://")
-    with failing_door(tmp_path / "s", socket, r"GET /v[\d.]+/containers/[^/]+/json") as door:
-        refused = refuse(kept, volume, *words, expect=5, DOCKER_HOST=door)
-    assert "It answered 500: the engine is out of order" in refused.err
+    path, socket = tmp_path / "s", engine.connection.endpoint.url.removeprefix("unix://")
+    with fault_door(path, socket, lambda _number, what: what == INSPECT, "500"):
+        refused = refuse(kept, volume, *words, expect=5, DOCKER_HOST=f"unix://{path}")
+    assert "It answered 500: the engine fails" in refused.err
     start_and_check(kept)
 
 
