@@ -79,7 +79,7 @@ class ContainerFiles:
                 except NotFound:
                     self._check_container()
                     return None
-                with response:
+                with response, self._readable(asked):
                     found = _path_answer(response)
                     if not found.mode & _GO_LINK:
                         return _content(response, found, asked, limit, is_wanted=is_wanted)
@@ -99,6 +99,18 @@ class ContainerFiles:
         self.connection.api.inspect_container(self.container_id)
 
     @contextmanager
+    def _readable(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except (KeyError, ValueError, tarfile.TarError) as error:
+            raise EngineUnavailableError(
+                "The engine's answer about a file cannot be read",
+                details=f"{self.connection.endpoint}, asked for {path} in the container "
+                f"{self.container_id[:12]}: {error}",
+                remedies=["Try again.", "Look at the engine's own log: `journalctl -u docker`."],
+            ) from error
+
+    @contextmanager
     def _doing(self, what: str) -> Iterator[None]:
         about = f"{what} the container {self.container_id[:12]}"
         with self.connection.doing(about, NoSuchContainerError):
@@ -113,6 +125,7 @@ def _content(
     *,
     is_wanted: Callable[[int], bool],
 ) -> Sequence[FileEntry] | None:
+    """What an answer brings; raises as ``archive.unpack`` does."""
     if found.mode & _GO_OTHER or not is_wanted(found.mode):
         return None
     if not found.mode & _GO_FOLDER and found.size > limit:
@@ -120,32 +133,14 @@ def _content(
     data = archive.gather(response.iter_content(_CHUNK), limit + _TAR_OVERHEAD)
     if data is None:
         raise _too_big(asked, limit)
-    return _unpacked(data, asked)
-
-
-def _unpacked(data: bytes, asked: str) -> Sequence[FileEntry]:
-    try:
-        entries = list(archive.unpack(data, asked))
-    except tarfile.TarError as error:
-        raise EngineUnavailableError(
-            "The engine's answer about a file cannot be read", details=f"{asked}: {error}"
-        ) from error
+    entries = list(archive.unpack(data, asked))
     if not entries:
-        raise EngineUnavailableError(
-            "The engine's answer about a file cannot be read", details=f"{asked}: nothing is in it"
-        )
+        raise tarfile.ReadError("nothing is in it")
     return entries
 
 
 def _path_answer(response: requests.Response) -> PathAnswer:
-    try:
-        return msgspec.json.decode(
-            base64.b64decode(response.headers[_STAT_HEADER]), type=PathAnswer
-        )
-    except (KeyError, ValueError) as error:
-        raise EngineUnavailableError(
-            "The engine's answer about a file cannot be read", details=str(error)
-        ) from error
+    return msgspec.json.decode(base64.b64decode(response.headers[_STAT_HEADER]), type=PathAnswer)
 
 
 def _too_big(path: str, limit: int) -> EngineError:
