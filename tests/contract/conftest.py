@@ -87,11 +87,6 @@ def world(request: pytest.FixtureRequest) -> World:
     return docker_world(request)
 
 
-@pytest.fixture
-def engine_of(world: World) -> Engine:
-    return world.engine
-
-
 def fake_world() -> World:
     engine = FakeEngine()
     engine.add_image(TINY_IMAGE)

@@ -4,7 +4,6 @@ Nothing here removes a data volume but :meth:`Acting.undo_first_start`, and that
 volume which this very run made and on which no node ever ran.
 """
 
-import hashlib
 import secrets
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -166,7 +165,7 @@ class Acting:
         known = on_volume if isinstance(on_volume, OnVolume) else OnVolume()
         given = self.request.registries
         registries = known.registries if given is None else given
-        record = self._record(known, registries)
+        record = self._record(known)
         kept = [] if registries is None else [FileEntry(KEPT_REGISTRIES, registries, 0o600)]
         identity = () if known.has_password else self._identity()
         files = bundle.files(token=self.request.token, registries=registries)
@@ -177,17 +176,15 @@ class Acting:
             return self.identity
         return read_retired_identity(self.engine, self.seen.aside)
 
-    def _record(self, known: OnVolume, registries: bytes | None) -> GatewayRecord:
+    def _record(self, known: OnVolume) -> GatewayRecord:
         before = known.record if isinstance(known.record, GatewayRecord) else None
-        digest = "" if registries is None else hashlib.sha256(registries).hexdigest()
         if before is None:
-            return GatewayRecord(spec=self.spec, registries_digest=digest)
+            return GatewayRecord(spec=self.spec)
         return GatewayRecord(
             spec=self.spec,
             cluster_id=before.cluster_id,
             kube_system_uid=before.kube_system_uid,
             k3s_version=before.k3s_version,
-            registries_digest=digest,
         )
 
     def _start(self) -> None:

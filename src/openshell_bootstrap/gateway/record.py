@@ -61,8 +61,6 @@ class GatewayRecord:
         cluster_id: SHA-256 of the server authority's certificate: the cluster's identity.
         kube_system_uid: UID of the namespace kube-system, once known.
         k3s_version: The version that ran on the volume last, ``v1.35.3+k3s1``.
-        registries_digest: SHA-256 of the registries file it was given; it may hold passwords, so
-            it is told apart here, on the volume, and nowhere else.
     """
 
     spec: GatewaySpec
@@ -70,7 +68,6 @@ class GatewayRecord:
     cluster_id: str = ""
     kube_system_uid: str = ""
     k3s_version: str = ""
-    registries_digest: str = ""
 
     @property
     def name(self) -> str:

@@ -41,7 +41,6 @@ its object tells of an earlier life. ``foreign``: fresh, with other nodes beside
 has no object yet. ``refused``: PID 1 will not start k3s."""
 
 HealthPart = Literal["none", "starting", "healthy", "unhealthy"]
-WorkloadsPart = Literal["available", "behind"]
 
 Mend = Literal["nothing", "create", "replace", "adopt", "recreate", "start", "unpause", "refuse"]
 """What ``start`` does about the container, before settings that differ are thought of.

@@ -63,7 +63,6 @@ def test_a_record_is_read_as_it_was_written():
             gpus="all",
         ),
         kube_system_uid="u",
-        registries_digest="d",
     )
     assert decode_record(encode_record(full)) == full
     assert full.name == "t1"

@@ -17,7 +17,6 @@ from tests.unit.gateway.conftest import NAME
 from tests.unit.gateway.scenes import check_tidy, record_of, scratch_of
 
 CALLS, CHUNK = 45, 5
-ADOPTION_CALLS = 60
 """So many calls of the engine has a start at most, and so many of them one test breaks."""
 
 
