@@ -11,7 +11,8 @@ from random import Random
 
 from tests.faults.soak.ledger import Ledger
 from tests.faults.soak.private_engine import PrivateEngine
-from tests.integration.gateway.driver import Gateway, until
+from tests.integration.gateway.driver import Gateway
+from tests.until import until
 
 OPERATIONS = (("start",), ("start", "--recreate"), ("stop",), ("restart",))
 LONGEST_OPERATION_S = 6.0
@@ -108,6 +109,11 @@ def fill_disk(scene: Scene) -> None:
     scene.engine.fill()
     time.sleep(scene.chance.uniform(0, FULL_S))
     end = scene.chance.choice((None, stop, docker_kill, kill_pid_1, kill_dockerd))
+    if end is kill_dockerd:
+        scene.engine.kill()  # and dockerd itself needs room to come up again
+        scene.engine.free()
+        scene.engine.up()
+        return
     if end:
         end(scene)
     scene.engine.free()
