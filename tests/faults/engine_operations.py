@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tests.faults.door import ERRORS, KILLS
-from tests.integration.gateway.driver import Gateway, docker, until
+from tests.integration.gateway.driver import Gateway, docker
 from tests.integration.gateway.test_adoption import free_port, run_as_the_retired_release_did
 from tests.integration.gateway.witness import Witness
+from tests.until import until
 
 START = "gateway start --name {}"
 RECORD = "/var/lib/rancher/k3s/openshell/gateway.json"

@@ -9,32 +9,23 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
+
+from tests.until import until
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "docker"
 PROGRAMS = Path(__file__).parent / "programs"
 SHELLS = {"ash": ["busybox", "ash"], "dash": ["dash"]}
 DEADLINE_S = 8.0
 
-
-T = TypeVar("T")
-
-
-def wait_for(look: Callable[[], T], what: str) -> T:
-    """Wait until ``look`` returns something true."""
-    end = time.monotonic() + DEADLINE_S
-    while time.monotonic() < end:
-        if seen := look():
-            return seen
-        time.sleep(0.01)
-    pytest.fail(f"not within {DEADLINE_S} s: {what}")
+wait_for = partial(until, within_s=DEADLINE_S, every_s=0.01)
+"""For what runs here, which is soon over."""
 
 
 def unshare(*namespaces: str) -> list[str]:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.integration.gateway.driver import Gateway, until
+from tests.integration.gateway.driver import Gateway
 from tests.integration.gateway.workloads import is_running, stateful_set
+from tests.until import until
 
 NAME = "ledger"
 PODS = tuple(f"{NAME}-{number}" for number in range(3))

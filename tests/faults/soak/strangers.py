@@ -3,7 +3,8 @@
 import json
 import secrets
 
-from tests.integration.gateway.driver import Gateway, until
+from tests.integration.gateway.driver import Gateway
+from tests.until import until
 
 
 class Strangers:

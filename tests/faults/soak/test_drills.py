@@ -11,7 +11,8 @@ import pytest
 from tests.faults.soak.ledger import Ledger
 from tests.faults.soak.private_engine import PrivateEngine
 from tests.faults.soak.strangers import Strangers
-from tests.integration.gateway.driver import Command, Gateway, Ran, finish, until
+from tests.integration.gateway.driver import Command, Gateway, Ran, finish
+from tests.until import until
 
 BACK_S = 60
 """How long a gateway may take to be back by itself; measured: 6 to 8 s on a quiet machine."""

@@ -6,10 +6,7 @@ import re
 import shutil
 import subprocess
 import tarfile
-import time
 from pathlib import Path
-
-import pytest
 
 TOOL = Path(__file__).resolve().parents[3] / "tools" / "engine"
 IMAGE = "openshell-test/busybox:engine-tool"
@@ -27,15 +24,6 @@ def write_image_tar(path):
             link.type, link.linkname = tarfile.SYMTYPE, "busybox"
             tar.addfile(link)
     return path
-
-
-def until(look, what):
-    deadline = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline:
-        if found := look():
-            return found
-        time.sleep(0.05)
-    return pytest.fail(f"{what} did not happen within {WAIT_S} s")
 
 
 def run(*command, prefix=(), check=True, **kwargs):

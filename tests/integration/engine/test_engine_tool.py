@@ -19,8 +19,8 @@ from tests.integration.engine.machines import (
     Machine,
     run,
     start_container,
-    until,
 )
+from tests.until import until
 
 pytestmark = pytest.mark.usefixtures("engine_machine")
 

@@ -15,8 +15,8 @@ from tests.integration.engine.machines import (
     run,
     start_container,
     traces,
-    until,
 )
+from tests.until import until
 
 pytestmark = pytest.mark.usefixtures("engine_machine")
 

@@ -4,18 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
-
-import pytest
+from typing import Any
 
 OPENSHELL = Path(sys.executable).with_name("openshell")
-POLL_S = 0.1
 COMMAND_S = 200
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -162,17 +157,3 @@ def docker(
 
 def inspect(container: str) -> dict[str, Any]:
     return json.loads(docker("inspect", "--type", "container", container))[0]
-
-
-def until(look: Callable[[], T], what: str, within_s: float = 90) -> T:
-    """Look until there is something, and return it; a look that fails is none."""
-    deadline = time.monotonic() + within_s
-    last = ""
-    while time.monotonic() < deadline:
-        try:
-            if found := look():
-                return found
-        except (AssertionError, LookupError, ValueError) as error:
-            last = str(error)
-        time.sleep(POLL_S)
-    return pytest.fail(f"{what} did not happen within {within_s} s: {last}")

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from tests.integration.gateway.driver import Gateway, docker, until
+from tests.integration.gateway.driver import Gateway, docker
 from tests.integration.gateway.witness import uids
 from tests.integration.gateway.workloads import claim, pod_spec, running, stateful_set
+from tests.until import until
 
 NAME = "resident"
 USER = 1000

@@ -4,7 +4,8 @@ import socket
 from dataclasses import dataclass
 from typing import Any
 
-from tests.integration.gateway.driver import Gateway, docker, until
+from tests.integration.gateway.driver import Gateway, docker
+from tests.until import until
 
 OLD_NODE = "0f3a9c1b2d4e"
 OLD_PORT = 30051

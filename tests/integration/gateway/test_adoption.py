@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.gateway.driver import Gateway, Ran, docker, finish, inspect, until
+from tests.integration.gateway.driver import Gateway, Ran, docker, finish, inspect
 from tests.integration.gateway.retired import (
     CLAIMS,
     OLD_NODE,
@@ -24,6 +24,7 @@ from tests.integration.gateway.retired import (
     running_pods,
 )
 from tests.integration.gateway.workloads import running, stateful_set
+from tests.until import until
 
 pytestmark = pytest.mark.usefixtures("node_image")
 

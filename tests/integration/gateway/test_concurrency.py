@@ -11,7 +11,8 @@ import pytest
 
 from openshell_bootstrap.store.lock import LockFolders, lock_name
 from openshell_bootstrap.store.paths import SHARED_LOCKS, user_locks_folder
-from tests.integration.gateway.driver import Gateway, Ran, docker, finish, until
+from tests.integration.gateway.driver import Gateway, Ran, docker, finish
+from tests.until import until
 
 LOCKED = 10
 PATIENT = ("--wait-lock", 120)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.gateway.driver import Gateway, until
+from tests.integration.gateway.driver import Gateway
+from tests.until import until
 
 REGISTRY_PASSWORD = "reg1stry-pass-0f-a-user"
 VARIABLE = "v4riable-0f-a-user"

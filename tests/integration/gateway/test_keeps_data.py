@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.integration.gateway.driver import Gateway, docker, inspect, until
+from tests.integration.gateway.driver import Gateway, docker, inspect
 from tests.integration.gateway.witness import KEEPER, Witness, WriteLoad
 from tests.integration.gateway.workloads import pod, running
+from tests.until import until
 
 FIVE_TIMES = pytest.mark.parametrize("turn", range(5))
 

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 import pytest
 
 from tests.faults.door import fault_door
-from tests.integration.gateway.driver import Gateway, Ran, docker, until
+from tests.integration.gateway.driver import Gateway, Ran, docker
 from tests.integration.gateway.witness import Witness
+from tests.until import until
 
 ALL = "server openshell storage"
 BESIDE_THE_STORE = "server/tls server/cred server/token openshell storage"

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from pytest_docker.plugin import get_docker_services
 
-from tests.integration.gateway.driver import OPENSHELL, Gateway, Ran, docker, finish, inspect, until
+from tests.integration.gateway.driver import OPENSHELL, Gateway, Ran, docker, finish, inspect
 from tests.integration.gateway.foreigners import COMPOSE, compose_file, make_image_with_old_k3s
 from tests.integration.gateway.terminal import answer
 from tests.integration.gateway.workloads import running, stateful_set
+from tests.until import until
 
 pytestmark = pytest.mark.usefixtures("node_image")
 

@@ -11,7 +11,7 @@ import docker as docker_library
 import pytest
 
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
-from tests.integration.gateway.driver import Command, Gateway, docker, inspect, until
+from tests.integration.gateway.driver import Command, Gateway, docker, inspect
 from tests.integration.gateway.events import changes
 from tests.integration.gateway.resident import (
     CLAIMS,
@@ -24,6 +24,7 @@ from tests.integration.gateway.resident import (
 )
 from tests.integration.gateway.witness import Witness
 from tests.integration.gateway.workloads import running
+from tests.until import until
 
 OTHER_IMAGE = "openshell/busybox:1"
 """Of those that the node brings."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.integration.gateway.driver import Gateway, docker, until
+from tests.integration.gateway.driver import Gateway, docker
 from tests.integration.gateway.workloads import running, stateful_set
+from tests.until import until
 
 IPTABLES = "/bin/aux/iptables"
 RESOLVER = "169.254.53.53"

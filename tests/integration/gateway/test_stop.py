@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.integration.gateway.api import CREATED, Api
-from tests.integration.gateway.driver import Gateway, docker, inspect, until
+from tests.integration.gateway.driver import Gateway, docker, inspect
 from tests.integration.gateway.workloads import (
     WORK_FOLDER,
     is_running,
@@ -17,6 +17,7 @@ from tests.integration.gateway.workloads import (
     running,
     stateful_set,
 )
+from tests.until import until
 
 STOP_LIMIT_S = 60
 MANY = 30

@@ -13,8 +13,9 @@ from typing import Any, Self
 
 import yaml
 
-from tests.integration.gateway.driver import Gateway, docker, until
+from tests.integration.gateway.driver import Gateway, docker
 from tests.integration.gateway.workloads import is_running, stateful_set
+from tests.until import until
 
 KEEPER = "keeper"
 SIZE = 300_000

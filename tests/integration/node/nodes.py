@@ -5,16 +5,16 @@ import io
 import json
 import tarfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import docker
 import docker.errors
 
+from tests.until import until
+
 DATA = "/var/lib/rancher/k3s"
 BOOT_S = 90
-POLL_S = 0.1
 SANDBOX = "openshell/sandbox:latest"
 
 STAYING_SHELL = """
@@ -26,16 +26,6 @@ while :; do
 done
 """
 """A first process that stays, as the product's does: k3s that ends is started again."""
-
-
-def wait_for(found: Callable[[], Any], what: str, timeout_s: float = BOOT_S) -> Any:
-    """The first truthy answer."""
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if answer := found():
-            return answer
-        time.sleep(POLL_S)
-    raise AssertionError(f"not within {timeout_s} s: {what}")
 
 
 def run_once(
@@ -91,9 +81,7 @@ class Node:
     def apply(self, *objects: dict[str, Any]) -> None:
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
         self.put("/tmp", {"objects.json": text})
-        wait_for(
-            lambda: self.try_kubectl("apply", "-f", "/tmp/objects.json"), "objects are applied"
-        )
+        until(lambda: self.try_kubectl("apply", "-f", "/tmp/objects.json"), "objects are applied")
 
     def put(self, folder: str, files: dict[str, str]) -> None:
         buffer = io.BytesIO()
@@ -108,7 +96,7 @@ class Node:
         return self.container.logs().decode(errors="replace")
 
     def await_log(self, text: str, timeout_s: float = BOOT_S) -> str:
-        wait_for(lambda: text in self.log() or not self.is_running(), text, timeout_s)
+        until(lambda: text in self.log() or not self.is_running(), text, timeout_s)
         assert text in self.log(), self.log()[-3000:]
         return self.log()
 
@@ -121,7 +109,7 @@ class Node:
 
     def await_ready(self, name: str = "") -> dict[str, Any]:
         """The node's own object, once it is Ready in this life and schedulable."""
-        return wait_for(lambda: self._ready_node(name or self.name), "the node is Ready")
+        return until(lambda: self._ready_node(name or self.name), "the node is Ready")
 
     def _ready_node(self, name: str) -> dict[str, Any] | None:
         assert self.is_running(), self.log()[-3000:]

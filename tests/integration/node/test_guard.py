@@ -9,8 +9,9 @@ import pytest
 from openshell_bootstrap import bundle
 from openshell_bootstrap.engine import archive
 from openshell_bootstrap.models import FileEntry
-from tests.integration.node.nodes import DATA, Node, run_once, wait_for
+from tests.integration.node.nodes import DATA, Node, run_once
 from tests.plugins.engine import NODE_IMAGE
+from tests.until import until
 
 COMPLETE = "/opt/openshell/complete"
 AWAIT_BUNDLE = f'until [ -e {COMPLETE} ]; do sleep 0.1; done; exec {bundle.ENTRYPOINT} "$@"'
@@ -51,7 +52,7 @@ def on_volume(docker_client: docker.DockerClient, volume: str) -> Callable[[str]
 
 def check_refusal(node: Node, slug: str) -> None:
     """It stays, tells why in both places, and ends at once when it is stopped."""
-    told = wait_for(lambda: node.log() if "refused: " in node.log() else "", "a refusal", 20)
+    told = until(lambda: node.log() if "refused: " in node.log() else "", "a refusal", 20)
     assert f"openshell: refused: {slug}: " in told
     assert "Starting k3s" not in told
     assert node.sh("cat /run/openshell/refused").startswith(f"{slug}: ")

@@ -13,9 +13,9 @@ from tests.integration.node.nodes import (
     claim,
     pod,
     run_once,
-    wait_for,
 )
 from tests.plugins.engine import NODE_IMAGE
+from tests.until import until
 
 WRITER = "date >> /work/starts; trap 'exit 0' TERM; while :; do sleep 1; done"
 LEAVE_ARCHIVES = f"""
@@ -77,8 +77,8 @@ def test_a_volume_keeps_its_cluster_over_containers(
     _check_imports(second)
     _await_starts(second, 2)
     # kubectl exec goes through the API server to the kubelet's certificate of the new address.
-    wait_for(lambda: second.can("exec", "writer", "--", "true"), "exec into the pod", 20)
-    wait_for(lambda: _password_events(second), "the lost node password is told by an event")
+    until(lambda: second.can("exec", "writer", "--", "true"), "exec into the pod", 20)
+    until(lambda: _password_events(second), "the lost node password is told by an event")
     _check_restart_in_place(second)
     second.container.remove(force=True, v=True)
     network.remove()
@@ -106,12 +106,12 @@ def _check_restart_in_place(node: Node) -> None:
     shims = _shims(node)
     old = node.sh("cat /run/k3s.pid")
     node.sh("kill -9 $(cat /run/k3s.pid)")
-    wait_for(lambda: node.sh("cat /run/k3s.pid") != old, "k3s is started again")
+    until(lambda: node.sh("cat /run/k3s.pid") != old, "k3s is started again")
     assert shims <= _shims(node)
     node.booted = float(node.sh("date +%s"))
     node.await_ready()
     # The kubelet takes its pods up again a moment after the node is Ready.
-    wait_for(lambda: node.can("exec", "writer", "--", "true"), "exec into the pod", 20)
+    until(lambda: node.can("exec", "writer", "--", "true"), "exec into the pod", 20)
     assert _containers(node) == containers
     node.kubectl("delete", "pod", "writer", "--timeout=30s")
 
@@ -154,7 +154,7 @@ def test_old_mode_rejects_a_lost_node_password(
     node = run_node(fresh_name("reject"), entrypoint=SHELL, environment=old_mode)
     node.await_ready()
     secret = f"{node.name}.node-password.k3s"
-    wait_for(lambda: node.can("get", "secret", "-n", "kube-system", secret), secret)
+    until(lambda: node.can("get", "secret", "-n", "kube-system", secret), secret)
     node.sh("rm /etc/rancher/node/password; kill -TERM $(cat /run/k3s.pid)")
     node.await_log(
         "Waiting to retrieve agent configuration; server is not ready: Node password rejected, "
@@ -214,7 +214,7 @@ def _shims(node: Node) -> set[str]:
 
 def _await_starts(node: Node, count: int) -> None:
     script = f"cat {DATA}/storage/pvc-*_default_work/starts | wc -l"
-    wait_for(lambda: int(node.sh(script)) == count, f"the pod has started {count} times")
+    until(lambda: int(node.sh(script)) == count, f"the pod has started {count} times")
 
 
 def _password_events(node: Node) -> list[str]:

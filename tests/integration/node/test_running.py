@@ -6,14 +6,15 @@ import socket
 import ssl
 from typing import Any
 
-from tests.integration.node.nodes import DATA, Node, claim, pod, wait_for
+from tests.integration.node.nodes import DATA, Node, claim, pod
+from tests.until import until
 
 NAME = "shared-node"
 MANIFESTS = f"{DATA}/server/manifests"
 
 
 def test_listens_before_it_is_ready_and_asks_for_credentials(node: Node) -> None:
-    status = wait_for(lambda: _status(node, "/readyz"), "something answers on 6443")
+    status = until(lambda: _status(node, "/readyz"), "something answers on 6443")
     assert status == 401
     node.await_ready(NAME)
     assert _status(node, "/readyz") == 401
@@ -100,7 +101,7 @@ def test_password_hash_is_kept_and_owned_by_the_node(node: Node) -> None:
     seen = node.await_ready(NAME)
     assert re.fullmatch(r"[0-9a-f]{32}\n", node.sh("cat /etc/rancher/node/password"))
     secret = f"{NAME}.node-password.k3s"
-    wait_for(lambda: node.can("get", "secret", "-n", "kube-system", secret), secret)
+    until(lambda: node.can("get", "secret", "-n", "kube-system", secret), secret)
     owner = node.get("secret", "-n", "kube-system", secret)["metadata"]["ownerReferences"][0]
     assert owner["uid"] == seen["metadata"]["uid"]
 
@@ -115,7 +116,7 @@ def test_pods_get_a_claim_names_and_services(node: Node) -> None:
         "touch /work/done; sleep 600"
     )
     node.apply(claim("work"), pod("probe", script, claim_name="work"))
-    volume = wait_for(lambda: _volume(node), "the claim is bound")
+    volume = until(lambda: _volume(node), "the claim is bound")
     folder = f"{DATA}/storage/{volume['metadata']['name']}_default_work"
     assert volume["spec"]["local"]["path"] == folder
     assert volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"] == [
@@ -130,7 +131,7 @@ def test_pods_get_a_claim_names_and_services(node: Node) -> None:
     assert node.sh(f"stat -c %a {folder}").strip() == "777"
     assert "10.43.0.1" in node.sh(f"cat {folder}/names")
     node.kubectl("delete", "pod/probe", "pvc/work", "--wait=false")
-    wait_for(lambda: node.sh(f"ls {DATA}/storage") == "", "the volume's folder is removed")
+    until(lambda: node.sh(f"ls {DATA}/storage") == "", "the volume's folder is removed")
 
 
 def test_manifests_are_applied_each_by_itself(node: Node) -> None:
@@ -144,11 +145,11 @@ def test_manifests_are_applied_each_by_itself(node: Node) -> None:
             "whole.yaml": _config_map("first") + "---\n" + _config_map("second"),
         },
     )
-    wait_for(lambda: node.try_kubectl("get", "configmap", "first", "second"), "whole.yaml")
+    until(lambda: node.try_kubectl("get", "configmap", "first", "second"), "whole.yaml")
     assert node.try_kubectl("get", "configmap", "skipped") is None
     assert "failed to process /var/lib/rancher/k3s/server/manifests/broken.yaml" in node.log()
     node.put(MANIFESTS, {"whole.yaml": _config_map("first", "changed")})
-    wait_for(lambda: node.get("configmap", "first")["data"] == {"value": "changed"}, "the change")
+    until(lambda: node.get("configmap", "first")["data"] == {"value": "changed"}, "the change")
     node.sh(f"rm {MANIFESTS}/*whole.yaml {MANIFESTS}/broken.yaml {MANIFESTS}/skipped.*")
     assert node.try_kubectl("get", "configmap", "first", "second")
 
@@ -172,7 +173,7 @@ def test_foreign_node_stays_until_it_is_deleted(node: Node) -> None:
     """Nothing in k3s removes a node by itself; its finalizer does not hold a deletion up."""
     node.await_ready(NAME)
     node.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "foreign"}})
-    wait_for(lambda: node.get("node", "foreign")["metadata"].get("finalizers"), "k3s's finalizer")
+    until(lambda: node.get("node", "foreign")["metadata"].get("finalizers"), "k3s's finalizer")
     node.kubectl("delete", "node", "foreign", "--timeout=20s")
     assert node.try_kubectl("get", "node", "foreign") is None
 
