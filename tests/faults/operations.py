@@ -219,6 +219,12 @@ OPERATIONS = (
     Operation("doctor bundle", "doctor bundle --name {}", goal="bundle", calls=10),
 )
 
+FAR_FROM_UP = frozenset(
+    f"start, {state}"
+    for state in ("retired container", "bare volume", "lost record", "image absent", "pruned")
+)
+"""From these states the way is longest: breaking it everywhere takes as long as all the rest."""
+
 
 def commands_of_the_app() -> set[str]:
     """Every command that a user can give."""
