@@ -31,7 +31,8 @@
         UnusableLockError                its file is not one that can be locked
 
 Exit code 130 (interrupted, or answered no) is no error class: see ``cli.main``.
-A class exists because somebody catches it, or because it has an exit code of its own.
+A class exists because somebody catches it, because it has an exit code of its own, or because
+programs act on its code (``docs/output.md``).
 """
 
 from collections.abc import Sequence

@@ -30,6 +30,21 @@ WORKLOADS_PATIENCE = Patience(timeout_s=300, interval_s=0.25)
 EXEC_PATIENCE = Patience(timeout_s=45, interval_s=1)
 """How long a failing exec is tried again before the clean-up of stale nodes is put off."""
 
+PROBE_PATIENCE = Patience(timeout_s=30, interval_s=0.1)
+"""For a container that ends by itself at once: one that tells a version, or tries something."""
+
+REMOVAL_PATIENCE = Patience(timeout_s=60, interval_s=0.1)
+"""For a removal that somebody else began: its name and volumes are taken until it is done."""
+
+EXIT_STATUS_PATIENCE = Patience(timeout_s=10, interval_s=0.02)
+"""From the end of a command's output to its exit status: the engine closes the stream first."""
+
+HOLDER_PATIENCE = Patience(timeout_s=1, interval_s=0.01)
+"""From the moment a lock is taken to its holder's name in the file."""
+
+CLAIMS_LOOK_S = 10
+"""For the list of claims that a destroy would take: nobody waits long to be asked."""
+
 LEASE_WATCH_S = 25.0
 """How long another node's lease is watched; its kubelet, if it lives, renews it every 10 s."""
 

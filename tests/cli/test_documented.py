@@ -28,7 +28,8 @@ def commands_below(group, *path: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def documented() -> dict[str, set[str]]:
-    rows = re.findall(r"^\| `openshell ([a-z ]+)` \|.*\| ([^|]*) \|$", PAGE.read_text(), re.MULTILINE)
+    row = re.compile(r"^\| `openshell ([a-z ]+)` \|.*\| ([^|]*) \|$", re.MULTILINE)
+    rows = row.findall(PAGE.read_text())
     return {command: set(re.findall(r"`(\S+)`", options)) for command, options in rows}
 
 

@@ -14,11 +14,9 @@ from openshell_bootstrap.engine.files import ContainerFiles
 from openshell_bootstrap.engine.terminal import Terminal
 from openshell_bootstrap.engine.wire import ContainerAnswer, IdAnswer, SummaryAnswer, convert
 from openshell_bootstrap.errors import NoSuchContainerError
-from openshell_bootstrap.models import Completed, Container, ContainerSpec, FileEntry, Patience
+from openshell_bootstrap.models import Completed, Container, ContainerSpec, FileEntry
+from openshell_bootstrap.settings import REMOVAL_PATIENCE
 from openshell_bootstrap.waits import wait_until
-
-REMOVAL_PATIENCE = Patience(timeout_s=60, interval_s=0.1)
-"""For a removal that somebody else began: its name and volumes are taken until it is done."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,9 @@ from openshell_bootstrap.errors import (
     NoSuchContainerError,
     WaitTimeoutError,
 )
-from openshell_bootstrap.models import Completed, Patience
+from openshell_bootstrap.models import Completed
+from openshell_bootstrap.settings import EXIT_STATUS_PATIENCE
 from openshell_bootstrap.waits import wait_until
-
-STATUS_PATIENCE = Patience(timeout_s=10, interval_s=0.02)
-"""From the end of a command's output to its exit status: the engine closes the stream first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ class ContainerExec:
             seen = wait_until(
                 look,
                 lambda answer: not answer.running,
-                patience=STATUS_PATIENCE,
+                patience=EXIT_STATUS_PATIENCE,
                 what="the exit status of a command",
             )
         except WaitTimeoutError as error:

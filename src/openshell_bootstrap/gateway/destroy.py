@@ -27,6 +27,7 @@ from openshell_bootstrap.gateway.resume import find_pending
 from openshell_bootstrap.gateway.settle import check_container
 from openshell_bootstrap.models import Container, Network, Volume
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE, GatewayNames, check_adopted_name
+from openshell_bootstrap.settings import CLAIMS_LOOK_S
 from openshell_bootstrap.store.host import Store
 
 _KILL_AT_ONCE_S = 0
@@ -232,7 +233,7 @@ def _claims(engine: Engine, container: Container | None) -> tuple[str, ...] | No
     node = ContainerNode(engine, container.id)
     argv = ["kubectl", "get", "persistentvolumeclaims", "-A", "-o", "json"]
     try:
-        done = node.run(argv, timeout_s=10)
+        done = node.run(argv, timeout_s=CLAIMS_LOOK_S)
         listed = msgspec.json.decode(done.stdout, type=_Claims)
     except (BootstrapError, msgspec.DecodeError):
         return None

@@ -8,11 +8,11 @@ from openshell_bootstrap.gateway.node_container import object_labels
 from openshell_bootstrap.gateway.observe import Seen, is_helper
 from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.settle import Settled
-from openshell_bootstrap.models import ContainerSpec, Patience
+from openshell_bootstrap.models import ContainerSpec
+from openshell_bootstrap.settings import PROBE_PATIENCE
 from openshell_bootstrap.waits import wait_until
 
 _VERSION = re.compile(r"v(\d+)\.(\d+)\.(\d+)\S*")
-_PROBE_PATIENCE = Patience(timeout_s=30, interval_s=0.1)
 
 
 def parse_version(text: str) -> tuple[int, int, int] | None:
@@ -47,7 +47,7 @@ def image_version(engine: Engine, image: str, *, gateway: str) -> str:
         wait_until(
             lambda: engine.containers.find(container_id),
             lambda seen: seen is None or not seen.is_up,
-            patience=_PROBE_PATIENCE,
+            patience=PROBE_PATIENCE,
             what=f"the version of {image}",
         )
         text = b"\n".join(engine.containers.logs(container_id)).decode(errors="replace")

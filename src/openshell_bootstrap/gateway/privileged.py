@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import BootstrapError
 from openshell_bootstrap.gateway.checks import Finding, fine, unknown
-from openshell_bootstrap.models import Container, ContainerSpec, EngineInfo, Patience
+from openshell_bootstrap.models import Container, ContainerSpec, EngineInfo
 from openshell_bootstrap.names import LABEL_MANAGED_BY, LABEL_ROLE, MANAGED_BY
+from openshell_bootstrap.settings import PROBE_PATIENCE
 from openshell_bootstrap.waits import wait_until
 
-PATIENCE = Patience(timeout_s=30, interval_s=0.05)
 LABELS = {LABEL_MANAGED_BY: MANAGED_BY, LABEL_ROLE: "probe"}
 FORGOTTEN_AFTER_S = 600
 """No probe lives that long: whoever made it was killed."""
@@ -109,7 +109,7 @@ def _wait_for_end(engine: Engine, container_id: str) -> Container:
         lambda: engine.containers.find(container_id),
         lambda seen: seen is not None and seen.status == "exited",
         failed=lambda seen: "it is gone" if seen is None else None,
-        patience=PATIENCE,
+        patience=PROBE_PATIENCE,
         what="the end of a container that only mounts",
     )
     assert found is not None  # noqa: S101 - a status was seen

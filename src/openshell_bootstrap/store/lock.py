@@ -21,14 +21,13 @@ from pathlib import Path
 from filelock import lock_descriptor, unlock_descriptor
 
 from openshell_bootstrap.errors import ConfigError, LockedError, UnusableLockError, WaitTimeoutError
-from openshell_bootstrap.models import Patience
+from openshell_bootstrap.settings import HOLDER_PATIENCE
 from openshell_bootstrap.waits import wait_until
 
 _SHARED_FOLDER = 0o1777
 _PRIVATE_FOLDER = 0o700
 _SHARED_FILE = 0o666
 _HOLDER_BYTES = 512
-_NAME_PATIENCE = Patience(timeout_s=1, interval_s=0.01)
 _MOMENT = "%Y-%m-%dT%H:%M:%SZ"
 _IS_MOMENT = re.compile(r"[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}Z")
 _FOLDER_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
@@ -197,7 +196,7 @@ def _read_holder(descriptor: int) -> bytes:
         return os.pread(descriptor, _HOLDER_BYTES, 0)
 
     try:
-        return wait_until(read, bool, patience=_NAME_PATIENCE, what="the holder's name")
+        return wait_until(read, bool, patience=HOLDER_PATIENCE, what="the holder's name")
     except WaitTimeoutError:  # its disk had no space for one
         return b""
 
