@@ -11,8 +11,10 @@ import pytest
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig
 from openshell_bootstrap.events import Event, Notice
 from openshell_bootstrap.gateway import save_records
+from openshell_bootstrap.gateway.destroy import destroy, losses
+from openshell_bootstrap.gateway.diagnostics import Evidence
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.results import Started
+from openshell_bootstrap.gateway.results import Destroyed, Losses, Started
 from openshell_bootstrap.gateway.start import start
 from openshell_bootstrap.models import DATA_PATH, SCRATCH_PATHS, Container, ContainerSpec, Mount
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
@@ -52,6 +54,21 @@ class World:
             host=self.host,
             report=self.events.append,
         )
+
+    def evidence(self, name: str = "t1") -> Evidence:
+        return Evidence(
+            name=name,
+            operation="start",
+            engine=self.engine,
+            store=self.store,
+            report=self.events.append,
+        )
+
+    def destroy(self, name: str = "t1") -> Destroyed:
+        return destroy(name, engine=self.engine, store=self.store, report=self.events.append)
+
+    def losses(self, name: str = "t1") -> Losses:
+        return losses(name, engine=self.engine, store=self.store)
 
     @property
     def notices(self) -> str:

@@ -19,7 +19,6 @@ from openshell_bootstrap.gateway.after_start import (
     wait_for_node,
     wait_for_workloads,
 )
-from openshell_bootstrap.gateway.diagnostics import Evidence
 from openshell_bootstrap.gateway.readiness import Readiness
 from openshell_bootstrap.models import Unknown
 from tests.unit.gateway.scenes import NAME
@@ -69,19 +68,9 @@ def test_addons_that_are_off_bring_nothing(spec, expected):
     assert expected_workloads(spec) == expected
 
 
-def evidence_of(world):
-    return Evidence(
-        name="t1",
-        operation="start",
-        engine=world.engine,
-        store=world.store,
-        report=world.events.append,
-    )
-
-
 def test_a_container_that_is_gone_is_waited_for_no_longer(world):
     with pytest.raises(GatewayUnhealthyError, match="its container is gone"):
-        wait_for_node("gone", SPEC, 5, evidence_of(world))
+        wait_for_node("gone", SPEC, 5, world.evidence())
     assert world.clock.slept == []
 
 

@@ -12,18 +12,10 @@ from openshell_bootstrap.errors import (
     GatewayStateError,
     LockedError,
 )
-from openshell_bootstrap.gateway.destroy import destroy, losses
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
+from tests.unit.gateway.conftest import World
 from tests.unit.gateway.scenes import NAME, scratch_of
-
-
-def remove(world, name="t1"):
-    return destroy(name, engine=world.engine, store=world.store, report=world.events.append)
-
-
-def look(world, name="t1"):
-    return losses(name, engine=world.engine, store=world.store)
 
 
 def names(world):
@@ -45,7 +37,7 @@ def test_a_gateway_goes_with_all_that_is_its_own(world, status):
     world.start()
     world.engine.box(NAME).status = status
     world.changes()
-    done = remove(world)
+    done = world.destroy()
     assert ("containers.unpause" in world.changes()) is (status == "paused")
     assert done.removed == (f"container {NAME}", f"volume {NAME}", f"network {NAME}")
     assert done.kept == ()
@@ -59,7 +51,7 @@ def test_the_order_is_container_scratch_volume_network(world):
     """R48."""
     world.start()
     world.engine.calls.clear()
-    remove(world)
+    world.destroy()
     order = [call[:2] for call in world.engine.calls if call[0].endswith(".remove")]
     assert order[0] == ("containers.remove", NAME)
     assert all("scratch" in name for _, name in order[1:4])
@@ -79,12 +71,12 @@ def test_whatever_is_missing_the_rest_goes_and_a_second_run_finds_nothing(world,
         world.engine.state.disks.pop(NAME)
     if not network:
         world.engine.state.networks.clear()
-    done = remove(world)
+    done = world.destroy()
     assert names(world) == NOTHING
     assert [part.split(" ")[0] for part in done.removed] == [
         word for word, there in zip(["container", "volume", "network"], parts, strict=True) if there
     ]
-    again = remove(world)
+    again = world.destroy()
     assert (again.removed, again.kept) == ((), ())
 
 
@@ -111,7 +103,7 @@ def test_look_alikes_are_left_alone(world):
     world.start("t1x2")
     others = {f"openshell-cluster-{name}" for name in ("t1-old2", "t1x2")}
     world.engine.prune("openshell-cluster-t1x2")
-    remove(world)
+    world.destroy()
     boxes, disks, networks = names(world)
     assert boxes == before[0] | {"openshell-cluster-t1-old2"}
     assert networks == before[2] | others
@@ -132,7 +124,7 @@ def test_only_scratch_of_this_very_gateway_goes(world):
     other = {name for name in scratch_of(world) if "t1-x" in name}
     world.engine.prune(NAME)
     world.engine.prune("openshell-cluster-t1-x")
-    remove(world)
+    world.destroy()
     assert scratch_of(world) == other
 
 
@@ -146,7 +138,7 @@ def test_a_container_set_aside_and_helpers_go_too(world):
     with pytest.raises(KeyboardInterrupt):
         from_helper(world)
     assert len(names(world)[0]) == 2
-    remove(world)
+    world.destroy()
     assert names(world) == NOTHING
 
 
@@ -161,7 +153,7 @@ def from_helper(world):
 
 def test_a_retired_gateway_can_be_destroyed(world):
     world.run_retired()
-    remove(world)
+    world.destroy()
     assert names(world) == NOTHING
 
 
@@ -174,7 +166,7 @@ def test_a_stranger_on_the_volume_is_refused_before_anything_is_removed(world, s
     before = names(world)
     world.changes()
     with pytest.raises(GatewayStateError, match="thief") as refused:
-        remove(world)
+        world.destroy()
     assert refused.value.exit_code == 4
     assert "docker rm thief" in refused.value.remedies[0]
     assert names(world) == before
@@ -192,11 +184,11 @@ def test_a_removal_that_did_nothing_is_no_success(world, monkeypatch, noun, what
     with monkeypatch.context() as patched:
         patched.setattr(type(part), "remove", lambda _self, _name, **_how: None)
         with pytest.raises(EngineError, match=f"{what} is still present") as failed:
-            remove(world)
+            world.destroy()
     assert failed.value.exit_code == 5
     assert NAME in world.engine.state.disks
     assert world.store.records.find("t1") is not None
-    remove(world)
+    world.destroy()
     assert names(world) == NOTHING
 
 
@@ -206,35 +198,35 @@ def test_a_stranger_on_the_network_keeps_it_and_is_named(world):
     stranger = world.run_foreign("stranger", network=NAME)
     world.engine.box(stranger).status = "created"
     world.engine.containers.start(stranger)
-    done = remove(world)
+    done = world.destroy()
     assert done.removed == (f"container {NAME}", f"volume {NAME}")
     assert done.kept == (f"network {NAME}: still used by stranger",)
     world.engine.containers.stop(stranger, 1)
     world.engine.containers.remove(stranger)
-    assert remove(world).removed == (f"network {NAME}",)
+    assert world.destroy().removed == (f"network {NAME}",)
 
 
 def test_a_network_that_the_engine_will_not_remove_is_kept_and_named(world):
     """R47: endpoints that nobody sees."""
     world.start()
     world.engine.fail("networks.remove", EngineError("no", details="has active endpoints"))
-    assert remove(world).kept == (f"network {NAME}: has active endpoints",)
-    assert remove(world).removed == (f"network {NAME}",)
+    assert world.destroy().kept == (f"network {NAME}: has active endpoints",)
+    assert world.destroy().removed == (f"network {NAME}",)
 
 
 def test_an_engine_that_does_not_answer_is_no_reason_to_keep_a_network(world):
     world.start()
     world.engine.fail("networks.remove", EngineUnavailableError("500"))
     with pytest.raises(EngineUnavailableError):
-        remove(world)
+        world.destroy()
     assert world.store.records.find("t1") is not None
-    assert remove(world).removed == (f"network {NAME}",)
+    assert world.destroy().removed == (f"network {NAME}",)
 
 
 def test_twin_networks_go_both(world):
     world.start()
     world.engine.add_network(NAME)
-    assert remove(world).removed.count(f"network {NAME}") == 2
+    assert world.destroy().removed.count(f"network {NAME}") == 2
     assert names(world) == NOTHING
 
 
@@ -244,11 +236,11 @@ def test_a_container_that_cannot_be_removed_keeps_the_volume(world, method):
     world.start()
     world.engine.fail(method, EngineError("device busy"))
     with pytest.raises(EngineError, match="device busy"):
-        remove(world)
+        world.destroy()
     assert NAME in world.engine.state.disks
     assert not [call for call in world.engine.calls if call[:2] == ("volumes.remove", NAME)]
     assert world.store.records.find("t1") is not None
-    assert remove(world).removed[-2:] == (f"volume {NAME}", f"network {NAME}")
+    assert world.destroy().removed[-2:] == (f"volume {NAME}", f"network {NAME}")
 
 
 def test_a_volume_that_is_still_there_is_an_error_and_stays_known(world):
@@ -256,10 +248,10 @@ def test_a_volume_that_is_still_there_is_an_error_and_stays_known(world):
     world.start()
     world.engine.fail("volumes.remove", EngineError("it is still there"), after=3)
     with pytest.raises(EngineError, match="still there"):
-        remove(world)
+        world.destroy()
     assert NAME in world.engine.state.disks
     assert world.store.records.find("t1") is not None
-    remove(world)
+    world.destroy()
     assert names(world) == NOTHING
 
 
@@ -269,10 +261,10 @@ def test_only_the_selection_of_the_destroyed_gateway_is_cleared(world):
     world.start()
     path = world.store.config / "gateways" / "t2" / "metadata.json"
     before = path.read_bytes()
-    remove(world)
+    world.destroy()
     assert world.store.active.find() == "t2"
     assert path.read_bytes() == before
-    remove(world, "t2")
+    world.destroy("t2")
     assert world.store.active.find() is None
 
 
@@ -283,10 +275,10 @@ def test_a_destroy_that_is_interrupted_anywhere_is_finished_by_the_next(world, c
         world.start("bystander")
         world.engine.fail("*", KeyboardInterrupt(), after=place)
         try:
-            remove(world)
+            world.destroy()
         except KeyboardInterrupt:
             world.engine.heal()
-            remove(world)
+            world.destroy()
         world.engine.heal()
         assert names(world)[0] == {"openshell-cluster-bystander"}
         assert NAME not in world.engine.state.disks
@@ -296,11 +288,11 @@ def test_a_destroy_that_is_interrupted_anywhere_is_finished_by_the_next(world, c
 def test_no_destroy_has_more_calls_than_are_broken_one_by_one(world):
     world.start()
     world.engine.calls.clear()
-    remove(world)
+    world.destroy()
     assert 10 < len(world.engine.calls) < 24
 
 
-@pytest.mark.parametrize("act", [remove, look])
+@pytest.mark.parametrize("act", [World.destroy, World.losses])
 def test_a_container_that_only_bears_the_name_is_left_alone(world, act):
     world.run_foreign(NAME)
     with pytest.raises(GatewayExistsError):
@@ -308,7 +300,7 @@ def test_a_container_that_only_bears_the_name_is_left_alone(world, act):
     assert names(world)[0] == {NAME}
 
 
-@pytest.mark.parametrize("act", [remove, look])
+@pytest.mark.parametrize("act", [World.destroy, World.losses])
 def test_a_name_that_cannot_be_reaches_nothing(world, act):
     with pytest.raises(ConfigError):
         act(world, "../x")
@@ -319,5 +311,5 @@ def test_a_lock_that_another_command_holds_keeps_everything(world):
     world.start()
     before = names(world)
     with world.store.lock(world.engine.info().id, "t1"), pytest.raises(LockedError):
-        remove(world)
+        world.destroy()
     assert names(world) == before

@@ -22,8 +22,7 @@ from openshell_bootstrap.errors import (
 )
 from openshell_bootstrap.events import Notice, StepStarted
 from openshell_bootstrap.gateway.collect_node import CONTAINERD_LOG, POD_LOGS
-from openshell_bootstrap.gateway.destroy import destroy
-from openshell_bootstrap.gateway.diagnostics import Evidence, bundle, collect_in_time
+from openshell_bootstrap.gateway.diagnostics import bundle, collect_in_time
 from openshell_bootstrap.gateway.stop import stop
 from openshell_bootstrap.models import FileEntry
 from tests.fakes import kube_objects as objects
@@ -349,24 +348,14 @@ def test_a_destroy_that_fails_is_saved_and_the_volume_stays(world):
     world.start()
     world.engine.fail("containers.remove", EngineError("it will not"), times=None)
     with pytest.raises(EngineError) as failed:
-        destroy("t1", engine=world.engine, store=world.store)
+        world.destroy()
     assert msgspec.json.decode(saved_by(failed)["summary.json"])["operation"] == "destroy"
     assert NAME in world.engine.state.disks
 
 
-def evidence_of(world):
-    return Evidence(
-        name="t1",
-        operation="start",
-        engine=world.engine,
-        store=world.store,
-        report=world.events.append,
-    )
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), LockedError("taken")])
 def test_nothing_is_saved_of_ctrl_c_and_of_a_plain_refusal(world, error):
-    with pytest.raises(type(error)), evidence_of(world).kept():
+    with pytest.raises(type(error)), world.evidence().kept():
         raise error
     assert saved(world) == []
 

@@ -5,19 +5,10 @@ import pytest
 from openshell_bootstrap.errors import (
     EngineUnavailableError,
 )
-from openshell_bootstrap.gateway.destroy import destroy, losses
 from openshell_bootstrap.models import Completed
 from openshell_bootstrap.store.metadata import HostRecord
 from tests.fakes import kube_objects as objects
 from tests.unit.gateway.scenes import NAME
-
-
-def remove(world, name="t1"):
-    return destroy(name, engine=world.engine, store=world.store, report=world.events.append)
-
-
-def look(world, name="t1"):
-    return losses(name, engine=world.engine, store=world.store)
 
 
 def test_what_would_be_lost_is_told_with_every_claim(world):
@@ -25,7 +16,7 @@ def test_what_would_be_lost_is_told_with_every_claim(world):
     world.start()
     world.kube.add(objects.claim("a"), objects.claim("b"))
     world.changes()
-    seen = look(world)
+    seen = world.losses()
     assert (seen.container, seen.volume, seen.network) == (NAME, NAME, NAME)
     assert seen.claims == ("default/claim-a", "default/claim-b")
     assert seen.volume_created_at
@@ -37,7 +28,7 @@ def test_what_would_be_lost_is_told_with_every_claim(world):
 def test_of_a_gateway_that_does_not_run_nobody_can_say_the_claims(world, status):
     world.start()
     world.engine.box(NAME).status = status
-    assert look(world).claims is None
+    assert world.losses().claims is None
 
 
 def answer(status, stdout):
@@ -63,20 +54,20 @@ def away(_container, _argv, _stdin):
 def test_claims_that_cannot_be_read_are_not_said_to_be_none(world, handler):
     world.start()
     world.engine.on_exec(handler)
-    assert look(world).claims is None
+    assert world.losses().claims is None
 
 
 def test_nothing_is_nothing_and_a_record_alone_is_something(world):
-    assert look(world).is_nothing
+    assert world.losses().is_nothing
     world.store.records.write(
         HostRecord(name="t1", gateway_endpoint="", is_remote=False, gateway_port=1)
     )
-    assert not look(world).is_nothing
-    remove(world)
-    assert look(world).is_nothing
+    assert not world.losses().is_nothing
+    world.destroy()
+    assert world.losses().is_nothing
 
 
 def test_a_volume_alone_can_be_lost(world):
     world.engine.volumes.create(NAME, {})
-    seen = look(world)
+    seen = world.losses()
     assert (seen.container, seen.volume, seen.network) == ("", NAME, "")
