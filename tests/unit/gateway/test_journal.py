@@ -1,29 +1,18 @@
 """Journals: written before anything is taken away, and finished or undone by the next command."""
 
-from dataclasses import replace
-
-import msgspec
 import pytest
 
 from openshell_bootstrap.errors import EngineError, EngineUnavailableError, GatewayStateError
-from openshell_bootstrap.gateway.destroy import destroy
 from openshell_bootstrap.gateway.journal import (
     JOURNAL_PATH,
-    DamagedJournal,
     Destruction,
-    Journal,
-    NewerJournal,
-    Recreation,
     decode_journal,
-    describe_pending,
-    encode_journal,
 )
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.restart import restart
 from openshell_bootstrap.gateway.stop import stop
 from openshell_bootstrap.models import DATA_PATH
 from tests.unit.gateway.scenes import JOURNAL, NAME, RECREATE, check_tidy, dry_run, record_of
-from tests.unit.gateway.specs import SPEC
 
 ON_DISK = JOURNAL_PATH.removeprefix(DATA_PATH)
 CHANGED = {"k3s_args": ("--v=4",)}
@@ -47,10 +36,6 @@ def break_off(world, act, method, *, after=0, too_late=False):
     world.engine.heal()
 
 
-def remove(world):
-    return destroy("t1", engine=world.engine, store=world.store, report=world.events.append)
-
-
 def halt(world):
     return stop("t1", engine=world.engine, store=world.store, report=world.events.append)
 
@@ -58,57 +43,6 @@ def halt(world):
 def recreate_and_die(world, method="containers.create", **asked):
     asked = {**CHANGED, "recreate": True, **asked}
     break_off(world, lambda: world.start(**asked), method)
-
-
-WORKS = [Recreation(spec=SPEC, replaces="c" * 64), Destruction()]
-
-
-@pytest.mark.parametrize("work", WORKS)
-def test_a_journal_is_read_as_it_was_written(work):
-    journal = Journal(work=work, begun_at="2026-01-02T03:04:05Z", by="u@h (process 7)")
-    content = encode_journal(journal)
-    assert decode_journal(content) == journal
-    told = describe_pending(journal)
-    assert "2026-01-02T03:04:05Z by u@h (process 7)" in told
-    operation = msgspec.json.decode(content)["work"]["operation"]
-    assert operation == ("start" if isinstance(work, Recreation) else "destroy")
-
-
-@pytest.mark.parametrize("content", [None, b"", b"\n", b"\0" * 300])
-def test_an_empty_journal_is_none(content):
-    assert decode_journal(content) is None
-
-
-@pytest.mark.parametrize("work", WORKS)
-def test_no_half_of_a_journal_passes_for_a_whole_one(work):
-    whole = encode_journal(Journal(work=work, begun_at="x", by="y")).rstrip()
-    for length in range(1, len(whole)):
-        assert isinstance(decode_journal(whole[:length]), DamagedJournal)
-
-
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [
-        (b'{"schema": 2, "work": {"operation": "upgrade"}}', NewerJournal),
-        (b'{"begun_at": "", "by": "", "work": {"operation": "dance"}}', DamagedJournal),
-        (b"[" * 100_000, DamagedJournal),
-        (b"\xff", DamagedJournal),
-        (
-            encode_journal(
-                Journal(
-                    work=Recreation(spec=replace(SPEC, name="../x"), replaces=""),
-                    begun_at="",
-                    by="",
-                )
-            ),
-            DamagedJournal,
-        ),
-    ],
-)
-def test_what_cannot_be_used_is_told_and_not_guessed(content, kind):
-    pending = decode_journal(content)
-    assert isinstance(pending, kind)
-    assert JOURNAL_PATH in describe_pending(pending)
 
 
 def test_what_needs_no_journal_writes_none(world):
@@ -291,7 +225,7 @@ def test_a_destroy_that_was_broken_off_is_undone_by_a_start(world, method):
     world.start()
     tree, record = world.engine.volume_files(NAME), record_of(world)
     tree.write("/storage/claim/file", b"precious")
-    break_off(world, lambda: remove(world), method)
+    break_off(world, world.destroy, method)
     assert isinstance(journal_of(world).work, Destruction)
     world.events.clear()
     world.start()
@@ -307,9 +241,9 @@ def test_a_destroy_that_was_broken_off_is_undone_by_a_start(world, method):
 @pytest.mark.parametrize("method", DESTROYING)
 def test_a_destroy_that_was_broken_off_is_finished_by_another(world, method):
     world.start()
-    break_off(world, lambda: remove(world), method)
+    break_off(world, world.destroy, method)
     world.events.clear()
-    done = remove(world)
+    done = world.destroy()
     assert f"volume {NAME}" in done.removed
     assert "A destroy was begun at" in world.notices
     assert world.engine.state.disks == {}
@@ -319,7 +253,7 @@ def test_a_destroy_that_was_broken_off_is_finished_by_another(world, method):
 def test_a_full_disk_is_no_reason_not_to_destroy(world):
     world.start()
     world.engine.fail(JOURNAL, EngineError("no space left on device"))
-    remove(world)
+    world.destroy()
     assert "no later command will know of it: no space left" in world.notices
     assert world.engine.state.disks == {}
 
@@ -328,7 +262,7 @@ def test_an_engine_that_does_not_answer_is_one(world):
     world.start()
     world.engine.fail(JOURNAL, EngineUnavailableError("500"))
     with pytest.raises(EngineUnavailableError):
-        remove(world)
+        world.destroy()
     assert world.engine.seen(NAME).status == "running"
 
 
