@@ -279,22 +279,27 @@ def test_folders_are_told_where_they_really_are(cluster):
     }
 
 
+def leave_behind(cluster, node, volumes, claimed):
+    """A node that is no more, and its volumes with their folders."""
+    cluster.create(
+        objects.node(node),
+        objects.lease(node, 1_700_000_000),
+        *(
+            objects.volume(name, node, policy="Retain", claim_uid="" if name in claimed else None)
+            for name in volumes
+        ),
+        *(objects.claim(name) for name in claimed),
+    )
+    cluster.make_folders(*(f"{objects.STORAGE}/{name}" for name in volumes))
+
+
 def test_an_old_node_with_300_volumes_is_cleaned_up(cluster, record_property):
     """R03, R21, R25: same uids, claims bound throughout, and the commands do not grow in number."""
     old, stem = cluster.name(), cluster.name()
     names = [f"{stem}-{number}" for number in range(300)]
     claimed = names[:3]
-    cluster.create(
-        objects.node(old),
-        objects.lease(old, 1_700_000_000),
-        *(
-            objects.volume(name, old, policy="Retain", claim_uid="" if name in claimed else None)
-            for name in names
-        ),
-        *(objects.claim(name) for name in claimed),
-        objects.pod(f"{stem}-alone", old),
-    )
-    cluster.make_folders(*(f"{objects.STORAGE}/{name}" for name in names))
+    leave_behind(cluster, old, names, claimed)
+    cluster.create(objects.pod(f"{stem}-alone", old))
 
     def look() -> list[Volume]:
         return [v for v in parse_volumes(cluster.kubectl.get_json("pv")) if v.name in names]

@@ -26,28 +26,8 @@ from openshell_bootstrap.cluster.volumes import FOLDERS_SCRIPT
 from openshell_bootstrap.models import Completed
 from tests.fakes.clock import FakeClock
 from tests.fakes.kube_errors import StatusError
-from tests.fakes.kube_objects import Manifest, lease, rfc3339
+from tests.fakes.kube_objects import KINDS, PLURALS, Manifest, lease, rfc3339
 
-KINDS = {
-    "nodes": "Node",
-    "pv": "PersistentVolume",
-    "pvc": "PersistentVolumeClaim",
-    "pods": "Pod",
-    "leases.coordination.k8s.io": "Lease",
-    "deployments.apps": "Deployment",
-    "daemonsets.apps": "DaemonSet",
-    "events": "Event",
-}
-PLURALS = {
-    "Node": "nodes",
-    "Pod": "pods",
-    "PersistentVolume": "persistentvolumes",
-    "PersistentVolumeClaim": "persistentvolumeclaims",
-    "Lease": "leases.coordination.k8s.io",
-    "Deployment": "deployments.apps",
-    "DaemonSet": "daemonsets.apps",
-    "Secret": "secrets",
-}
 REFUSED = (
     "The connection to the server 127.0.0.1:6443 was refused - did you specify the right host or "
     "port?\n"

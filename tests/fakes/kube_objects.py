@@ -9,6 +9,27 @@ from openshell_bootstrap.cluster.volumes import NAME_FIELD, SELECTED_NODE
 
 Manifest = dict[str, Any]
 
+KINDS = {
+    "nodes": "Node",
+    "pv": "PersistentVolume",
+    "pvc": "PersistentVolumeClaim",
+    "pods": "Pod",
+    "leases.coordination.k8s.io": "Lease",
+    "deployments.apps": "Deployment",
+    "daemonsets.apps": "DaemonSet",
+    "events": "Event",
+}
+PLURALS = {
+    "Node": "nodes",
+    "Pod": "pods",
+    "PersistentVolume": "persistentvolumes",
+    "PersistentVolumeClaim": "persistentvolumeclaims",
+    "Lease": "leases.coordination.k8s.io",
+    "Deployment": "deployments.apps",
+    "DaemonSet": "daemonsets.apps",
+    "Secret": "secrets",
+}
+
 STORAGE = "/var/lib/rancher/k3s/storage"
 
 
@@ -143,14 +164,18 @@ def volume(
     if wanted:
         made["spec"]["nodeAffinity"] = wanted
     if claim_uid is not None:
-        made["spec"]["claimRef"] = {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "namespace": "default",
-            "name": f"claim-{name}",
-            "uid": claim_uid,
-        }
+        made["spec"]["claimRef"] = _claim_ref(name, claim_uid)
     return made
+
+
+def _claim_ref(volume_name: str, uid: str) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": "default",
+        "name": f"claim-{volume_name}",
+        "uid": uid,
+    }
 
 
 def claim(volume_name: str, *, uid: str = "") -> Manifest:

@@ -52,26 +52,12 @@ def test_a_volume_keeps_its_cluster_over_containers(
     assert "server/db/state.db-wal" not in before
     first.container.remove(v=True)
 
-    wrong = run_node(name, "--token=wrong", volume=volume)
-    assert wrong.await_exit() == 1
-    assert (
-        "starting kubernetes: preparing server: failed to bootstrap cluster data: "
-        "bootstrap data already found and encrypted with different token"
-    ) in wrong.log()
-    wrong.container.remove(v=True)
+    _check_is_turned_away(run_node(name, "--token=wrong", volume=volume))
     assert _without_store(_digests(docker_client, volume)) == _without_store(before)
 
     network = docker_client.networks.create(fresh_name("other-net"), labels=run_labels)
-    second = run_node(
-        name,
-        volume=volume,
-        network=network.name,
-        entrypoint=SHELL,
-    )
-    seen = second.await_ready()
-    second.container.reload()
-    address = second.container.attrs["NetworkSettings"]["Networks"][network.name]["IPAddress"]
-    assert {"type": "InternalIP", "address": address} in seen["status"]["addresses"]
+    second = run_node(name, volume=volume, network=network.name, entrypoint=SHELL)
+    _check_address(second, network.name)
     assert second.sh(f"cat {DATA}/server/tls/server-ca.crt") == authority
     assert second.get("pvc", "work")["metadata"]["uid"] == uid
     _check_imports(second)
@@ -82,6 +68,22 @@ def test_a_volume_keeps_its_cluster_over_containers(
     _check_restart_in_place(second)
     second.container.remove(force=True, v=True)
     network.remove()
+
+
+def _check_is_turned_away(wrong: Node) -> None:
+    assert wrong.await_exit() == 1
+    assert (
+        "starting kubernetes: preparing server: failed to bootstrap cluster data: "
+        "bootstrap data already found and encrypted with different token"
+    ) in wrong.log()
+    wrong.container.remove(v=True)
+
+
+def _check_address(node: Node, network: str) -> None:
+    seen = node.await_ready()
+    node.container.reload()
+    address = node.container.attrs["NetworkSettings"]["Networks"][network]["IPAddress"]
+    assert {"type": "InternalIP", "address": address} in seen["status"]["addresses"]
 
 
 def _check_imports(node: Node) -> None:

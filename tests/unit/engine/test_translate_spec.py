@@ -49,6 +49,38 @@ PLAIN = ContainerSpec(
     labels={},
 )
 
+HOST_CONFIG = {
+    "Privileged": True,
+    "Init": False,
+    "CgroupnsMode": "host",
+    "UsernsMode": "host",
+    "NetworkMode": "openshell-cluster-t1",
+    "RestartPolicy": {"Name": "unless-stopped"},
+    "ExtraHosts": ["host.docker.internal:host-gateway"],
+    "Mounts": [
+        {
+            "Type": "volume",
+            "Source": "data",
+            "Target": "/var/lib/rancher/k3s",
+            "ReadOnly": False,
+        },
+        {
+            "Type": "bind",
+            "Source": "/lib/modules",
+            "Target": "/lib/modules",
+            "ReadOnly": True,
+        },
+    ],
+    "PortBindings": {
+        "6443/tcp": [{"HostIp": "127.0.0.1", "HostPort": "24443"}],
+        "80/tcp": [
+            {"HostIp": "127.0.0.1", "HostPort": "8080"},
+            {"HostIp": "10.0.0.1", "HostPort": "8080"},
+        ],
+    },
+    "DeviceRequests": [{"Count": -1, "Capabilities": [["gpu"]]}],
+}
+
 
 def test_a_spec_becomes_the_body_of_a_create() -> None:
     """R59: no address is asked for, so none can be taken."""
@@ -70,37 +102,7 @@ def test_a_spec_becomes_the_body_of_a_create() -> None:
         },
         "NetworkingConfig": {"EndpointsConfig": {"openshell-cluster-t1": {}}},
     }
-    assert host == {
-        "Privileged": True,
-        "Init": False,
-        "CgroupnsMode": "host",
-        "UsernsMode": "host",
-        "NetworkMode": "openshell-cluster-t1",
-        "RestartPolicy": {"Name": "unless-stopped"},
-        "ExtraHosts": ["host.docker.internal:host-gateway"],
-        "Mounts": [
-            {
-                "Type": "volume",
-                "Source": "data",
-                "Target": "/var/lib/rancher/k3s",
-                "ReadOnly": False,
-            },
-            {
-                "Type": "bind",
-                "Source": "/lib/modules",
-                "Target": "/lib/modules",
-                "ReadOnly": True,
-            },
-        ],
-        "PortBindings": {
-            "6443/tcp": [{"HostIp": "127.0.0.1", "HostPort": "24443"}],
-            "80/tcp": [
-                {"HostIp": "127.0.0.1", "HostPort": "8080"},
-                {"HostIp": "10.0.0.1", "HostPort": "8080"},
-            ],
-        },
-        "DeviceRequests": [{"Count": -1, "Capabilities": [["gpu"]]}],
-    }
+    assert host == HOST_CONFIG
 
 
 def test_a_plain_spec_asks_for_nothing_more() -> None:
