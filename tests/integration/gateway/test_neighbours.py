@@ -218,8 +218,7 @@ def test_another_image_is_for_a_stopped_gateway_and_never_an_older_one(
     before = gateway.inspect()
     docker("tag", node_image, other)
     try:
-        refused = gateway.run("start", "--image", other, expect=4)
-        assert "--recreate" in refused.err
+        assert "--recreate" in gateway.run("start", "--image", other, expect=4).err
         assert gateway.inspect()["State"]["StartedAt"] == before["State"]["StartedAt"]
     finally:
         docker("rmi", other)
