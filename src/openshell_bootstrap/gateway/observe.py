@@ -221,7 +221,8 @@ def read_through(engine: Engine, container_id: str, *, with_token: bool = False)
     except EngineUnavailableError:
         raise
     except EngineError as error:
-        return OnVolume(record=Unknown(error.brief))
+        cause = ": ".join(part for part in (error.brief, error.details) if part)
+        return OnVolume(record=Unknown(cause))
     own = {entry.path: entry.content for entry in entries or ()}
     content = own.get(RECORD_PATH)
     record = None if content is None else decode_record(content)

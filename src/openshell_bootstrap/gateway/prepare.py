@@ -7,11 +7,12 @@ from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway import preflight
 from openshell_bootstrap.gateway.carry_out import pull_image
+from openshell_bootstrap.gateway.checks import disk_finding
 from openshell_bootstrap.gateway.host import Host
 from openshell_bootstrap.gateway.lock import hold_lock
 from openshell_bootstrap.gateway.lost_volume import is_given_up
 from openshell_bootstrap.gateway.node_versions import check_no_downgrade
-from openshell_bootstrap.gateway.observe import Seen, observe
+from openshell_bootstrap.gateway.observe import OnVolume, Seen, observe
 from openshell_bootstrap.gateway.plan import CreateNode, StartPlan
 from openshell_bootstrap.gateway.plan import plan_start as plan_steps
 from openshell_bootstrap.gateway.ports import api_port_candidates, choose_api_port
@@ -142,6 +143,7 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
         return seen
 
     seen = look()
+    _refuse_full_disk(seen)
     check_belongings(seen)
     is_empty = is_given_up(request, seen, host_record)
     if isinstance(seen.on_volume, Unknown) and may_pull and request.pull != "never":
@@ -150,3 +152,11 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
         seen = look()
         is_empty = is_given_up(request, seen, host_record)
     return replace(seen, host_copy=None) if is_empty else take_up(seen)
+
+
+def _refuse_full_disk(seen: Seen) -> None:
+    """An engine without any room cannot even read a volume: tell the cause, not its effect."""
+    if isinstance(seen.on_volume, OnVolume) and type(seen.record) is Unknown:
+        finding = disk_finding(seen.engine, seen.host, is_new=False)
+        if finding.severity == "problem":
+            raise finding.as_error()

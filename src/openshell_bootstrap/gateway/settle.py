@@ -6,7 +6,12 @@ Pure. An explicit flag wins over the record; the record wins over everything els
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from openshell_bootstrap.errors import GatewayExistsError, GatewayStateError
+from openshell_bootstrap.errors import (
+    BootstrapError,
+    EngineError,
+    GatewayExistsError,
+    GatewayStateError,
+)
 from openshell_bootstrap.gateway.node_container import (
     API_PORT,
     describe_changes,
@@ -193,14 +198,7 @@ def _base(
     if isinstance(record, GatewayRecord):
         return record.spec, ()
     if isinstance(record, Unknown) and not isinstance(record, DamagedRecord):
-        raise GatewayStateError(
-            f"The volume {seen.names.volume} cannot be read",
-            details=record.cause,
-            remedies=[
-                "Make its node image present (`docker pull`, `docker load`) or name one that is "
-                "with `--image`, and start again."
-            ],
-        )
+        raise _unreadable(seen, record)
     witness = seen.container or seen.aside
     if witness is not None:
         api_port = find_api_port(witness) or request.api_port or choose_port()
@@ -208,6 +206,19 @@ def _base(
     if seen.volume is None:
         return None, ()
     return _of_bare_volume(request, seen, default_image, choose_port)
+
+
+def _unreadable(seen: Seen, record: Unknown) -> BootstrapError:
+    """Nothing opens the volume, or the engine could not read it."""
+    brief = f"The volume {seen.names.volume} cannot be read"
+    if isinstance(seen.on_volume, Unknown):
+        remedy = (
+            "Make its node image present (`docker pull`, `docker load`) or name one that is with "
+            "`--image`, and start again."
+        )
+        return GatewayStateError(brief, details=record.cause, remedies=[remedy])
+    remedy = "Look into the engine's own log, and at its disk with `docker system df`."
+    return EngineError(brief, details=record.cause, remedies=[remedy])
 
 
 def _of_witness(

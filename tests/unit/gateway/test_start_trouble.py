@@ -1,5 +1,7 @@
 """``start`` meets trouble: what it says, its exit code, and what it leaves alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from openshell_bootstrap.errors import (
@@ -121,6 +123,25 @@ def test_a_pruned_gateway_whose_image_is_gone_too_is_opened_after_a_pull(world):
     assert world.engine.state.boxes == {}
     world.start()
     assert record_of(world) == before
+
+
+@pytest.mark.parametrize(
+    ("free_bytes", "brief"), [(0, "Not enough disk space"), (10 << 30, "cannot be read")]
+)
+def test_a_volume_that_an_engine_without_room_cannot_read_is_told_by_its_cause(
+    world, free_bytes, brief
+):
+    """R102."""
+    world.start()
+    world.engine.end(NAME)
+    world.changes()
+    world.host.known = replace(world.host.known, free_bytes=free_bytes)
+    said = EngineError("no answer", details="no space left on device")
+    world.engine.fail("containers.get_files", said)
+    with pytest.raises(EngineError, match=brief) as refused:
+        world.start()
+    assert free_bytes == 0 or refused.value.details == "no answer: no space left on device"
+    assert world.changes() == []
 
 
 def test_a_port_that_is_taken_at_the_start_of_a_fresh_gateway_leaves_nothing(world):
