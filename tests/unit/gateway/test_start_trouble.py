@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.errors import (
+    EngineError,
     EngineUnavailableError,
     GatewayExistsError,
     GatewayStateError,
