@@ -42,6 +42,27 @@ EXIT_STATUS_PATIENCE = Patience(timeout_s=10, interval_s=0.02)
 HOLDER_PATIENCE = Patience(timeout_s=1, interval_s=0.01)
 """From the moment a lock is taken to its holder's name in the file."""
 
+REQUEST_TIMEOUT_S = 60
+"""For one answer of the engine, where the question says nothing else."""
+
+SSH_CONNECT_TIMEOUT_S = 30
+"""For a connection to an engine by ssh."""
+
+COMMAND_TIMEOUT_S = 60.0
+"""For a command in a container, where whoever runs it says nothing else."""
+
+NAME_SERVER_TIMEOUT_S = 3
+"""For one answer of the pods' name server."""
+
+USAGE_TIMEOUT_S = 60
+"""For measuring what all claims hold."""
+
+DIAGNOSTICS_TIMEOUT_S = 20.0
+"""How long evidence is collected at most."""
+
+DIAGNOSTICS_LOOK_S = 8.0
+"""How much of it one command in the node may take."""
+
 CLAIMS_LOOK_S = 10
 """For the list of claims that a destroy would take: nobody waits long to be asked."""
 

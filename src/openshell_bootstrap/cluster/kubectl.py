@@ -25,6 +25,7 @@ from openshell_bootstrap.errors import (
     ResourceConflictError,
 )
 from openshell_bootstrap.models import Completed
+from openshell_bootstrap.settings import COMMAND_TIMEOUT_S
 
 REQUEST_TIMEOUT = "--request-timeout=30s"
 """So that a kubectl whose caller gave up does not hang in the node for ever."""
@@ -227,7 +228,7 @@ class Kubectl:
         completed = self.node.run(
             ["kubectl", "replace", REQUEST_TIMEOUT, "-f", "-", "-o", "name"],
             stdin=listed,
-            timeout_s=60 + 0.2 * len(objects),
+            timeout_s=COMMAND_TIMEOUT_S + 0.2 * len(objects),
         )
         done = {line.rpartition("/")[2] for line in _text(completed.stdout).splitlines()}
         messages = _MESSAGE_START.split(_text(completed.stderr))
@@ -250,7 +251,11 @@ class Kubectl:
             for each in deletions
         )
         completed = self._run(
-            "sh", "-c", DELETE_SCRIPT, stdin=lines.encode(), timeout_s=60 + 2 * len(deletions)
+            "sh",
+            "-c",
+            DELETE_SCRIPT,
+            stdin=lines.encode(),
+            timeout_s=COMMAND_TIMEOUT_S + 2 * len(deletions),
         )
         outcomes = {each.url: Outcome("skipped") for each in deletions}
         for line in _text(completed.stdout).splitlines():
@@ -261,7 +266,9 @@ class Kubectl:
             outcomes[url] = Outcome("done") if status == "0" else _classify(message, completed)
         return outcomes
 
-    def _run(self, *argv: str, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
+    def _run(
+        self, *argv: str, stdin: bytes = b"", timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> Completed:
         completed = self.node.run(argv, stdin=stdin, timeout_s=timeout_s)
         if completed.exit_status != 0:
             raise _failure(_text(completed.stderr), completed)

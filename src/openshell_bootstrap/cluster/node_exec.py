@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from openshell_bootstrap.models import Completed
+from openshell_bootstrap.settings import COMMAND_TIMEOUT_S
 
 READ_ALONG_SCRIPT = 'wc -c <"$0" && cat "$0" && exec "$@"'
 """A file's size in a line of its own and its bytes, then what the command prints."""
@@ -13,7 +14,9 @@ READ_ALONG_SCRIPT = 'wc -c <"$0" && cat "$0" && exec "$@"'
 class NodeExec(Protocol):
     """Runs commands in the node's container."""
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> Completed:
         """Run a command to its end.
 
         Raises:
@@ -35,7 +38,9 @@ class ReadingAlong:
     path: str
     content: bytes | None = None
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> Completed:
         """Run a command to its end; raises as the node does."""
         command = ["sh", "-c", READ_ALONG_SCRIPT, self.path, *argv]
         done = self.node.run(command, stdin=stdin, timeout_s=timeout_s)

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from openshell_bootstrap.cluster.node_exec import NodeExec
+from openshell_bootstrap.settings import NAME_SERVER_TIMEOUT_S
 
 Answer = Literal["answered", "failed", "unknown"]
 """``answered``: a name server said something, be it that there is no such name. ``failed``: none
 did in time, or it said that it failed itself."""
-
-PATIENCE_S = 3
 
 POD_DNS_SCRIPT = """\
 ask() {
@@ -77,8 +76,8 @@ def observe_pod_dns(node: NodeExec, outside: str) -> PodDns:
     Raises:
         ContainerNotRunningError, EngineUnavailableError: The command could not run (transient).
     """
-    argv = ["sh", "-c", POD_DNS_SCRIPT, "sh", str(PATIENCE_S), outside]
-    done = node.run(argv, timeout_s=10 * PATIENCE_S)
+    argv = ["sh", "-c", POD_DNS_SCRIPT, "sh", str(NAME_SERVER_TIMEOUT_S), outside]
+    done = node.run(argv, timeout_s=10 * NAME_SERVER_TIMEOUT_S)
     told = dict(
         line.split(" ", 1) for line in done.stdout.decode().splitlines() if line.count(" ") == 1
     )

@@ -19,6 +19,7 @@ from openshell_bootstrap.models import (
     Network,
     Volume,
 )
+from openshell_bootstrap.settings import COMMAND_TIMEOUT_S
 
 Progress = Callable[[str, int, int], None]
 """Told of a transfer: item, bytes done, bytes in all (0 while unknown)."""
@@ -110,7 +111,7 @@ class Containers(Protocol):
         argv: Sequence[str],
         *,
         stdin: bytes = b"",
-        timeout_s: float = 60,
+        timeout_s: float = COMMAND_TIMEOUT_S,
         environment: Mapping[str, str] | None = None,
     ) -> Completed:
         """Run a command in it to its end.

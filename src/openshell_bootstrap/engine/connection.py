@@ -19,14 +19,13 @@ from openshell_bootstrap.engine.endpoint import Endpoint, Tls
 from openshell_bootstrap.engine.ssh import SshAdapter
 from openshell_bootstrap.engine.wire import VersionAnswer, convert
 from openshell_bootstrap.errors import EngineError, EngineTooOldError
+from openshell_bootstrap.settings import REQUEST_TIMEOUT_S
 
 OLDEST_API = "1.41"
 """Of Docker 20.10. The first to tell the cgroup version."""
 
 SPOKEN_API = "1.44"
 """The newest that this adapter was written for; a newer engine is asked to speak this one."""
-
-REQUEST_TIMEOUT_S = 60
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from openshell_bootstrap.engine.terminal import Terminal
 from openshell_bootstrap.engine.wire import ContainerAnswer, IdAnswer, SummaryAnswer, convert
 from openshell_bootstrap.errors import NoSuchContainerError
 from openshell_bootstrap.models import Completed, Container, ContainerSpec, FileEntry
-from openshell_bootstrap.settings import REMOVAL_PATIENCE
+from openshell_bootstrap.settings import COMMAND_TIMEOUT_S, REMOVAL_PATIENCE
 from openshell_bootstrap.waits import wait_until
 
 
@@ -139,7 +139,7 @@ class DockerContainers:
         argv: Sequence[str],
         *,
         stdin: bytes = b"",
-        timeout_s: float = 60,
+        timeout_s: float = COMMAND_TIMEOUT_S,
         environment: Mapping[str, str] | None = None,
     ) -> Completed:
         """Run a command in it to its end."""

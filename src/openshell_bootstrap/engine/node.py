@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.models import Completed
+from openshell_bootstrap.settings import COMMAND_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,9 @@ class ContainerNode:
     engine: Engine
     container_id: str
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> Completed:
         """Run a command to its end; raises as ``Containers.exec`` does."""
         return self.engine.containers.exec(
             self.container_id, argv, stdin=stdin, timeout_s=timeout_s

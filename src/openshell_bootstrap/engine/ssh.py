@@ -16,7 +16,8 @@ import urllib3.connection
 import urllib3.connectionpool
 from docker.transport.basehttpadapter import BaseHTTPAdapter
 
-CONNECT_TIMEOUT_S = 30
+from openshell_bootstrap.settings import SSH_CONNECT_TIMEOUT_S
+
 _SAID_BYTES = 2000
 
 
@@ -28,7 +29,7 @@ def ssh_command(url: str) -> list[str]:
         "ssh",
         *(["-l", parts.username] if parts.username else []),
         *(["-p", str(parts.port)] if parts.port else []),
-        *("-o", f"ConnectTimeout={CONNECT_TIMEOUT_S}", "-T"),
+        *("-o", f"ConnectTimeout={SSH_CONNECT_TIMEOUT_S}", "-T"),
         *("--", str(parts.hostname), shlex.join(there)),
     ]
 

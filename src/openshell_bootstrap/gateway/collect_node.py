@@ -10,6 +10,7 @@ from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.gateway.collected import Collected
 from openshell_bootstrap.models import DATA_PATH, Completed, Container
+from openshell_bootstrap.settings import COMMAND_TIMEOUT_S, DIAGNOSTICS_LOOK_S
 
 SYSTEM_SCRIPT = f"""\
 tell() {{
@@ -56,7 +57,6 @@ exit 0
 
 _LINES = 100
 _MAX_FOLDERS = 20
-_LOOK_S = 8.0
 _FOLDER = re.compile(r"[a-z0-9-]+_[a-z0-9.-]+_[a-z0-9-]+")
 
 
@@ -66,9 +66,11 @@ class _Briefly:
 
     node: ContainerNode
 
-    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 60) -> Completed:
+    def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = COMMAND_TIMEOUT_S
+    ) -> Completed:
         """Run a command to its end; raises as the node does."""
-        return self.node.run(argv, stdin=stdin, timeout_s=min(timeout_s, _LOOK_S))
+        return self.node.run(argv, stdin=stdin, timeout_s=min(timeout_s, DIAGNOSTICS_LOOK_S))
 
 
 def collect_node(collected: Collected, container: Container, engine: Engine) -> None:

@@ -21,11 +21,9 @@ from openshell_bootstrap.gateway.collected import Collected
 from openshell_bootstrap.gateway.results import DiagnosticsSaved
 from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import check_adopted_name
+from openshell_bootstrap.settings import DIAGNOSTICS_TIMEOUT_S
 from openshell_bootstrap.store.diagnostics import write_archive
 from openshell_bootstrap.store.host import Store
-
-DIAGNOSTICS_TIMEOUT_S = 20.0
-"""How long evidence is collected at most."""
 
 _SOUND = frozenset({"running", "paused", "exited"})
 

@@ -37,9 +37,9 @@ from openshell_bootstrap.gateway.readiness import (
 from openshell_bootstrap.gateway.results import NodeStatus, WorkloadStatus
 from openshell_bootstrap.gateway.state import Complaint, NodePart
 from openshell_bootstrap.models import Container, GatewaySpec, Unknown
+from openshell_bootstrap.settings import USAGE_TIMEOUT_S
 
 KINDS = ("nodes", "pv", "pvc", *WORKLOAD_KINDS)
-_USAGE_S = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +213,7 @@ def _used(node: NodeExec, folders: Sequence[str]) -> dict[str, int | None] | Non
     if not folders:
         return {}
     try:
-        return observe_usage(node, folders, _USAGE_S)
+        return observe_usage(node, folders, USAGE_TIMEOUT_S)
     except ClusterError:
         return None
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from openshell_bootstrap.models import PublishedPort
+from openshell_bootstrap.settings import READY_PATIENCE, STOP_GRACE_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,6 @@ class StartRequest:
     proxies: Mapping[str, str] = field(default_factory=dict)
     pull: Literal["missing", "never"] = "missing"
     recreate: bool = False
-    grace_s: int = 60
-    timeout_s: float = 300
+    grace_s: int = STOP_GRACE_S
+    timeout_s: float = READY_PATIENCE.timeout_s
     start_empty: bool = False

@@ -2,8 +2,9 @@
 
 import pytest
 
-from openshell_bootstrap.cluster.pod_dns import PATIENCE_S, POD_DNS_SCRIPT, PodDns, observe_pod_dns
+from openshell_bootstrap.cluster.pod_dns import POD_DNS_SCRIPT, PodDns, observe_pod_dns
 from openshell_bootstrap.models import Completed
+from openshell_bootstrap.settings import NAME_SERVER_TIMEOUT_S
 
 
 class Says:
@@ -11,8 +12,8 @@ class Says:
         self.text = text
 
     def run(self, argv, *, stdin=b"", timeout_s=60):
-        assert argv == ["sh", "-c", POD_DNS_SCRIPT, "sh", str(PATIENCE_S), "gw"]
-        assert timeout_s > 2 * PATIENCE_S
+        assert argv == ["sh", "-c", POD_DNS_SCRIPT, "sh", str(NAME_SERVER_TIMEOUT_S), "gw"]
+        assert timeout_s > 2 * NAME_SERVER_TIMEOUT_S
         return Completed(tuple(argv), 0, self.text, b"")
 
 
