@@ -9,7 +9,7 @@ from openshell_bootstrap.gateway.observe import OnVolume, Seen
 from openshell_bootstrap.gateway.plan import plan_start
 from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.settle import Settled, settle
 from openshell_bootstrap.models import (
     Attachment,
     Container,
@@ -24,6 +24,7 @@ from tests.fakes.engine_state import INFO
 IMAGE = "k3s:v1"
 NAMES = GatewayNames("t1")
 API = PublishedPort("127.0.0.1", 16443, 6443)
+CHOSEN = PublishedPort("127.0.0.1", 22222, 6443)
 SPEC = GatewaySpec(name="t1", node_name="openshell-t1", image=IMAGE, api_port=API)
 RECORD = GatewayRecord(spec=SPEC, cluster_id="c" * 64, k3s_version="v1.35.3+k3s1")
 NETWORK = Network(id="n1", name=NAMES.network, labels={"openshell.ai/gateway": "t1"})
@@ -105,3 +106,9 @@ def plan(seen, settled=None, *, image_present=True, **asked):
 
 def kinds(plan):
     return [type(step.action) for step in plan.steps]
+
+
+def decide(seen: Seen, *, default: str = "default:v1", **asked: Any) -> Settled:
+    """What a request is settled to, where a port that is chosen is ``CHOSEN``."""
+    request = StartRequest(name=asked.pop("name", "t1"), **asked)
+    return settle(request, seen, default_image=default, choose_port=lambda: CHOSEN)

@@ -14,25 +14,26 @@ from openshell_bootstrap.errors import (
 from openshell_bootstrap.gateway.observe import OnVolume
 from openshell_bootstrap.gateway.record import DamagedRecord, NewerRecord
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.settle import check_belongings, secret_of, settle
+from openshell_bootstrap.gateway.settle import check_belongings, settle
 from openshell_bootstrap.models import Mount, PublishedPort, Unknown
 from openshell_bootstrap.names import GatewayNames
 from openshell_bootstrap.settings import CLUSTER_NO_PROXY
 from openshell_bootstrap.store.metadata import HostRecord
 from tests.unit.gateway.specs import (
     API,
+    CHOSEN,
     IMAGE,
     NAMES,
     RECORD,
     SPEC,
     VOLUME,
     container_of,
+    decide,
     other,
     seen_of,
     standing,
 )
 
-CHOSEN = PublishedPort("127.0.0.1", 22222, 6443)
 DIRECT = ",".join((*CLUSTER_NO_PROXY, "openshell-t1"))
 RETIRED = container_of(
     labels={},
@@ -41,11 +42,6 @@ RETIRED = container_of(
     environment={"SSH_SECRET": "s", "HTTP_PROXY": "http://old"},
     ports=(PublishedPort("0.0.0.0", 8080, 30051),),
 )
-
-
-def decide(seen, *, default="default:v1", **asked):
-    request = StartRequest(name=asked.pop("name", "t1"), **asked)
-    return settle(request, seen, default_image=default, choose_port=lambda: CHOSEN)
 
 
 def must_not_choose() -> NoReturn:
@@ -318,40 +314,3 @@ def test_a_container_that_only_bears_the_name_is_left_alone(container, message):
         decide(standing(container=container))
     assert refused.value.exit_code == 4
     assert refused.value.remedies
-
-
-# --- tokens ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("token", "secret"),
-    [
-        (b"abc", b"abc"),
-        (b" abc\n", b"abc"),
-        (b"server:abc", b"abc"),
-        (b"a::b", b":b"),
-        (b"K10deadbeef::server:abc\n", b"abc"),
-        (b"K10deadbeef::abc", b"abc"),
-        (b"K10 is no hash", b"K10 is no hash"),
-    ],
-)
-def test_tokens_are_compared_as_k3s_compares_them(token, secret):
-    assert secret_of(token) == secret
-
-
-@pytest.mark.parametrize("given", [None, b"secret", b"K10ab::server:secret"])
-def test_the_volumes_own_token_may_be_given_again(given):
-    assert decide(standing(), token=given).explicit_changes == ()
-
-
-@pytest.mark.parametrize("container", [None, container_of(), container_of(status="exited")])
-def test_another_token_is_refused_before_anything_is_touched(container):
-    """R14."""
-    with pytest.raises(GatewayStateError, match="token is not the one") as refused:
-        decide(standing(container=container), token=b"other")
-    assert "other" not in str(refused.value.details)
-
-
-def test_a_token_is_taken_where_the_volume_has_none():
-    for seen in (seen_of(), standing(on_volume=OnVolume(record=RECORD))):
-        assert decide(seen, token=b"any").spec.name == "t1"
