@@ -26,12 +26,15 @@ SCHEMA = 1
 
 WRITE_SCRIPT = """\
 umask 077
-cat >"$1.new" && [ "$(wc -c <"$1.new")" -eq "$2" ] && sync "$1.new" && mv "$1.new" "$1"
+cat >"$1.new" && [ "$(wc -c <"$1.new")" -eq "$2" ] && sync "$1.new" || exit
+[ ! -d "$1" ] || rmdir "$1" || exit
+mv "$1.new" "$1"
 """
 """Writes a file of the volume by rename, whole and on its disk before it bears its name.
 
 To the script the end of its input looks the same where its sender was killed, so it is told how
-many bytes there are.
+many bytes there are. Into a folder ``mv`` would move the file and call that done: an empty one
+makes way, another one is told.
 """
 
 _SECRET = 0o600

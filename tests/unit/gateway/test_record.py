@@ -138,6 +138,25 @@ def test_a_writer_that_was_killed_within_its_input_leaves_the_old_record(tmp_pat
     assert [one.name for one in tmp_path.iterdir()] == ["gateway.json"]
 
 
+def test_a_folder_in_the_records_place_makes_way_when_it_is_empty(tmp_path):
+    path = tmp_path / "gateway.json"
+    path.mkdir()
+    command = ["sh", "-c", WRITE_SCRIPT, "sh", path, str(len(WHOLE))]
+    subprocess.run(command, input=WHOLE, check=True)
+    assert path.read_bytes() == WHOLE
+
+
+def test_a_folder_with_files_in_the_records_place_is_told_and_left(tmp_path):
+    path = tmp_path / "gateway.json"
+    path.mkdir()
+    (path / "somebodys").write_text("kept")
+    command = ["sh", "-c", WRITE_SCRIPT, "sh", path, str(len(WHOLE))]
+    failed = subprocess.run(command, input=WHOLE, check=False, capture_output=True)
+    assert failed.returncode != 0
+    assert b"gateway.json" in failed.stderr
+    assert [one.name for one in path.iterdir()] == ["somebodys"]
+
+
 def test_a_record_that_cannot_be_written_says_what_the_node_said():
     class Node:
         def run(self, argv, *, stdin=b"", timeout_s=60):
