@@ -122,6 +122,16 @@ def test_nothing_is_left_open(line):
         assert not re.search(r"[{}]", text)
 
 
+def test_a_changed_token_on_the_volume_is_not_answered_with_a_flag_that_start_would_refuse():
+    known = of_line(
+        "failed to bootstrap cluster data: bootstrap data already found and encrypted "
+        "with different token"
+    )
+    assert known is not None
+    assert "`server/token` was replaced" in known.remedies[0]
+    assert known.remedies[1].startswith("If the volume has none: start with `--token-file`")
+
+
 DESTRUCTIVE = re.compile(
     r"destroy|prune|\brm\b|delet|\bremov|wipe|format|fresh volume", re.IGNORECASE
 )

@@ -75,7 +75,11 @@ VOLUME: tuple[Cause, ...] = (
         name="datastore-of-another-token",
         line=line(r"bootstrap data already found and encrypted with different token"),
         brief="The datastore on {volume} belongs to another token",
-        remedies=("Start with `--token-file` and the token that the cluster was made with.",),
+        remedies=(
+            "If the volume's own `server/token` was replaced: put back that of this cluster.",
+            "If the volume has none: start with `--token-file` and the token that the cluster was "
+            "made with.",
+        ),
         refused=True,
     ),
     Cause(

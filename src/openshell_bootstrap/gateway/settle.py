@@ -115,7 +115,7 @@ def check_belongings(seen: Seen) -> None:
     if isinstance(record, GatewayRecord) and record.name != name:
         raise GatewayStateError(
             f"The volume {seen.names.volume} holds the gateway {record.name!r}, not {name!r}",
-            remedies=[f"Use `--name {record.name}`, or remove the copy of the volume."],
+            remedies=[f"Use `--name {record.name}`, or put the right volume in its place."],
         )
     if isinstance(record, NewerRecord):
         raise GatewayStateError(
@@ -153,8 +153,11 @@ def _check_token(request: StartRequest, seen: Seen) -> None:
     kept = seen.on_volume.token if isinstance(seen.on_volume, OnVolume) else None
     if request.token is not None and kept and secret_of(request.token) != secret_of(kept):
         raise GatewayStateError(
-            f"The token is not the one that the cluster of {request.name!r} was made with",
-            remedies=["Start without `--token-file`: the volume keeps its own token."],
+            f"The token is not the one that the volume of {request.name!r} keeps",
+            remedies=[
+                "Start without `--token-file`: the volume keeps its own token.",
+                "Was `server/token` on the volume replaced, put back that of this cluster first.",
+            ],
         )
 
 

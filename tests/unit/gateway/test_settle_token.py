@@ -43,6 +43,7 @@ def test_another_token_is_refused_before_anything_is_touched(container):
     with pytest.raises(GatewayStateError, match="token is not the one") as refused:
         decide(standing(container=container), token=b"other")
     assert "other" not in str(refused.value.details)
+    assert "`server/token` on the volume" in refused.value.remedies[-1]
 
 
 def test_a_token_is_taken_where_the_volume_has_none():
