@@ -267,3 +267,11 @@ def test_ctrl_c_is_130_and_says_what_stands(cli):
 def test_words_that_are_no_unicode_are_told_all_the_same(cli, output):
     for words in (["--b\udcff"], ["--grace", "\udcff"], ["\udcff"]):
         assert cli("gateway", "stop", "-o", output, *words).exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--image", "--env", "-v", "--k3s-arg", "--registries"])
+def test_values_that_are_no_unicode_are_refused_before_anything_is_made(cli, option):
+    refused = cli("gateway", "start", "-o", "json", option, "A=/a\udcff:/b")
+    assert refused.exit_code == 2
+    assert json.loads(refused.stdout)["error"]["code"] == "config"
+    assert cli.calls == []

@@ -14,6 +14,7 @@ from openshell_bootstrap import __version__
 from openshell_bootstrap.cli import doctor, gateway, gateway_read, kubeconfig, options
 from openshell_bootstrap.cli.context import emit, wiring_of
 from openshell_bootstrap.cli.invocation import Output, read_invocation
+from openshell_bootstrap.errors import ConfigError
 
 PASS_ON = ("gateway exec", "gateway kubectl")
 """Commands whose further words are another program's."""
@@ -44,12 +45,26 @@ class Root(TyperGroup):
         words = sys.argv[1:] if args is None else list(args)
         extra |= {"standalone_mode": False}
         try:
+            _check_words(words)
             code = super().main(words, *rest, **extra)
         except Exception as error:  # noqa: BLE001 - the one place that ends them all
             from openshell_bootstrap.cli.errors import show  # noqa: PLC0415 - only here
 
             code = show(error, read_invocation(words, self, PASS_ON))
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Refuse what neither the engine nor a record can take, before anything is made.
+
+    Python gives a byte that is no UTF-8 as half of a surrogate pair.
+    """
+    for word in words:
+        if any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise ConfigError(
+                f"{word!r} is no UTF-8 text",
+                remedies=["Rename what it names, or write the command in a terminal of UTF-8."],
+            )
 
 
 app = typer.Typer(
