@@ -11,6 +11,7 @@ from openshell_bootstrap.cluster.kubectl import build_url
 from openshell_bootstrap.cluster.objects import ObjectMeta, Resource, parse
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
+CORDON_TAINT = "node.kubernetes.io/unschedulable"
 UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized"
 """On a node until k3s's own cloud controller has seen it: Ready, but nothing is scheduled to it."""
 
@@ -53,6 +54,11 @@ class Node:
     def is_initialized(self) -> bool:
         """Its cloud controller has seen it, so pods may be scheduled to it."""
         return UNINITIALIZED_TAINT not in self.taints
+
+    @property
+    def is_cordoned(self) -> bool:
+        """Somebody ran ``kubectl cordon`` or ``drain``: it takes no new pods until uncordoned."""
+        return CORDON_TAINT in self.taints
 
     def is_fresh(self, started_s: int) -> bool:
         """Its Ready condition was written in this life of k3s.

@@ -30,7 +30,7 @@ from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.gateway.plan import CreateNode, Pull, RemoveNode
 from openshell_bootstrap.gateway.port_conflict import explain_conflict
 from openshell_bootstrap.gateway.prepare import Means, Prepared, prepare
-from openshell_bootstrap.gateway.readiness import Readiness, find_shortage
+from openshell_bootstrap.gateway.readiness import Readiness, find_cordon, find_shortage
 from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import CleanedNodes, Started
@@ -189,7 +189,7 @@ def _settle_in(ready: Prepared, acting: Acting, up: _Up, means: Means) -> Starte
         node, means.store, spec=spec, readiness=up.readiness, found=_found(seen, up.healthy)
     )
     finish_adoption(means.engine, seen.names, seen, report)
-    shortage = find_shortage(up.readiness)
+    unwell = (find_shortage(up.readiness), find_cordon(up.readiness))
     return Started(
         name=spec.name,
         node_name=spec.node_name,
@@ -202,7 +202,7 @@ def _settle_in(ready: Prepared, acting: Acting, up: _Up, means: Means) -> Starte
             *ready.plan.notices,
             *repaired,
             *notices,
-            *([f"The {shortage}."] if shortage else []),
+            *(f"The {cause}." for cause in unwell if cause),
         ),
     )
 

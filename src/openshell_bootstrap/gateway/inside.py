@@ -29,6 +29,7 @@ from openshell_bootstrap.gateway.node_log import parse_moment
 from openshell_bootstrap.gateway.readiness import (
     Readiness,
     Refused,
+    find_cordon,
     find_hindrance,
     find_shortage,
     refused,
@@ -230,6 +231,7 @@ def complain(inside: Inside, name: str) -> tuple[Complaint, ...]:
         for complaint in (
             _of_claims(inside.storage.stranded, name),
             _of_node(inside.readiness),
+            _of_cordon(inside.readiness, name),
             _of_dns(inside.dns, name),
         )
         if complaint is not None
@@ -254,6 +256,14 @@ def _of_node(seen: Readiness) -> Complaint | None:
     else:
         step = "Give the host more of it, or run fewer pods; the node recovers by itself"
     return Complaint(cause, step)
+
+
+def _of_cordon(seen: Readiness, name: str) -> Complaint | None:
+    cause = find_cordon(seen)
+    if not cause:
+        return None
+    uncordon = f"`openshell gateway kubectl --name {name} uncordon {seen.node_name}`"
+    return Complaint(cause, f"{uncordon} lets it take pods again")
 
 
 def _of_dns(dns: PodDns | None, name: str) -> Complaint | None:

@@ -121,6 +121,14 @@ def find_shortage(seen: Readiness) -> str:
     return f"node {node.name} runs short ({pressures}): it takes no new pods and may evict some"
 
 
+def find_cordon(seen: Readiness) -> str:
+    """That a node that is ready was told to take no pods; empty if it was not."""
+    node = seen.node
+    if node is None or not node.is_cordoned:
+        return ""
+    return f"node {node.name} is cordoned: it takes no new pods"
+
+
 def find_failure(seen: Readiness) -> str | None:
     """Why the node cannot become ready by waiting; None while it may."""
     container = seen.container

@@ -180,6 +180,13 @@ def short_of_disk(world):
     world.kube.get("Node", NODE)["status"]["conditions"].append(pressure)
 
 
+def cordoned(world):
+    """As ``kubectl cordon`` leaves it."""
+    world.start()
+    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    world.kube.get("Node", NODE)["spec"] |= {"unschedulable": True, "taints": [taint]}
+
+
 def add_claim(world, name, *, node):
     """A claim of 1Gi that is bound to a volume on a node, and the pod that mounts it."""
     world.kube.add(objects.volume(name, node, claim_uid="u"), objects.claim(name, uid=f"u-{name}"))

@@ -76,6 +76,15 @@ def test_a_node_that_runs_short_is_told_by_start_as_by_status(world):
     assert f"The {told.cause}." in world.start().notices
 
 
+def test_a_cordoned_node_is_not_called_well(world):
+    scenes.cordoned(world)
+    told = look(world)
+    assert (told.word, told.exit_code) == ("degraded", 8)
+    assert told.cause == "node openshell-t1 is cordoned: it takes no new pods"
+    assert "uncordon openshell-t1` lets it take pods again" in told.next_step
+    assert f"The {told.cause}." in world.start().notices
+
+
 def test_a_gateway_that_is_ready_is_left_alone(world):
     scenes.well(world)
     assert look(world).word == "ready"
