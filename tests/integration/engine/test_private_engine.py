@@ -146,7 +146,7 @@ def test_what_finds_its_network_gone_takes_the_machine_for_a_new_one(private, im
     run("kill", "-KILL", private.pid())
     run("umount", private.folder / "netns")
     private.up()
-    assert not Path(f"/proc/{before}").exists()
+    until(lambda: not Path(f"/proc/{before}").exists(), f"the end of {before}", 10)
     state = private.run("docker", "inspect", "-f", "{{.State.Running}}", container)
     assert state.stdout.strip() == "true"
 
