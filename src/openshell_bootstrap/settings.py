@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openshell_bootstrap.errors import ConfigError
 from openshell_bootstrap.models import Patience
 
 DEFAULT_NODE_IMAGE = (
@@ -125,7 +126,12 @@ class Settings:
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Read the environment once."""
+    """Read the environment once.
+
+    Raises:
+        ConfigError: A variable that goes into a record or to the engine is no UTF-8 text.
+    """
+    _check_text(environ)
     return Settings(
         gateway=environ.get("OPENSHELL_GATEWAY") or None,
         node_image=environ.get("OPENSHELL_NODE_IMAGE") or None,
@@ -136,6 +142,16 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         docker=_docker(environ),
         kubeconfig=_kubeconfig(environ),
     )
+
+
+def _check_text(environ: Mapping[str, str]) -> None:
+    """Python gives a byte that is no UTF-8 as half of a surrogate pair, which nothing takes."""
+    proxies = (spelling for name in PROXY_VARIABLES for spelling in (name, name.lower()))
+    for name in ("OPENSHELL_NODE_IMAGE", "DOCKER_HOST", "DOCKER_CONTEXT", *proxies):
+        if any("\ud800" <= letter <= "\udfff" for letter in environ.get(name, "")):
+            raise ConfigError(
+                f"The variable {name} is no UTF-8 text", remedies=[f"Set {name} anew, or unset it."]
+            )
 
 
 def _kubeconfig(environ: Mapping[str, str]) -> Path:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from openshell_bootstrap.errors import ConfigError
 from openshell_bootstrap.settings import (
     CLUSTER_NO_PROXY,
     DEFAULT_NODE_IMAGE,
@@ -125,3 +126,10 @@ def test_the_default_image_is_pinned_by_digest():
 def test_a_node_has_longer_to_stop_than_it_needs():
     k3s_s, pods_s, store_s = 10, 30, 5
     assert k3s_s + pods_s + store_s < STOP_GRACE_S
+
+
+@pytest.mark.parametrize("name", ["OPENSHELL_NODE_IMAGE", "DOCKER_HOST", "NO_PROXY", "http_proxy"])
+def test_a_variable_that_is_no_unicode_is_named(name):
+    with pytest.raises(ConfigError, match=f"variable {name} is no UTF-8") as refused:
+        read_settings({"HOME": "/home/me", name: "http://a\udcff"})
+    assert refused.value.remedies
