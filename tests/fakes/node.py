@@ -111,7 +111,7 @@ class FakeNodes:
         if kube := self.refused.get(container.id):
             self.engine.end(container.id, 75 if "volume-locked" in kube.refusal else 78)
 
-    def run(self, container: Container, argv: tuple[str, ...], stdin: bytes) -> Completed:  # noqa: C901, PLR0911 - one line per command
+    def run(self, container: Container, argv: tuple[str, ...], stdin: bytes) -> Completed:
         """A command in a node."""
         volume = self._volume(container)
         assert volume is not None, f"{container.name} is no node"
@@ -137,9 +137,6 @@ class FakeNodes:
                 return Completed(argv, 0, self.containerd_log + logs, b"")
             case _ if argv == UID_OF_KUBE_SYSTEM:
                 return Completed(argv, 0, f"uid-of-{volume}".encode(), b"")
-            case ("kubectl", "get", "persistentvolumeclaims", "-A", "-o", "json"):
-                argv = ("kubectl", "get", "pvc", "-A", "-o", "json", "--request-timeout=30s")
-                return kube.run(argv)
             case _:
                 return kube.run(argv, stdin=stdin)
 

@@ -184,6 +184,7 @@ class Kubectl:
     """
 
     node: NodeExec
+    timeout_s: float = COMMAND_TIMEOUT_S
 
     def get_json(self, *kinds: str, namespace: str = "") -> tuple[Resource, ...]:
         """All objects of these kinds, from one namespace or from all of them."""
@@ -228,7 +229,7 @@ class Kubectl:
         completed = self.node.run(
             ["kubectl", "replace", REQUEST_TIMEOUT, "-f", "-", "-o", "name"],
             stdin=listed,
-            timeout_s=COMMAND_TIMEOUT_S + 0.2 * len(objects),
+            timeout_s=self.timeout_s + 0.2 * len(objects),
         )
         done = {line.rpartition("/")[2] for line in _text(completed.stdout).splitlines()}
         messages = _MESSAGE_START.split(_text(completed.stderr))
@@ -255,7 +256,7 @@ class Kubectl:
             "-c",
             DELETE_SCRIPT,
             stdin=lines.encode(),
-            timeout_s=COMMAND_TIMEOUT_S + 2 * len(deletions),
+            more_s=2 * len(deletions),
         )
         outcomes = {each.url: Outcome("skipped") for each in deletions}
         for line in _text(completed.stdout).splitlines():
@@ -266,10 +267,8 @@ class Kubectl:
             outcomes[url] = Outcome("done") if status == "0" else _classify(message, completed)
         return outcomes
 
-    def _run(
-        self, *argv: str, stdin: bytes = b"", timeout_s: float = COMMAND_TIMEOUT_S
-    ) -> Completed:
-        completed = self.node.run(argv, stdin=stdin, timeout_s=timeout_s)
+    def _run(self, *argv: str, stdin: bytes = b"", more_s: float = 0) -> Completed:
+        completed = self.node.run(argv, stdin=stdin, timeout_s=self.timeout_s + more_s)
         if completed.exit_status != 0:
             raise _failure(_text(completed.stderr), completed)
         return completed

@@ -6,8 +6,8 @@ network; and each removal is bound to the object that was looked at.
 
 from collections.abc import Sequence
 
-import msgspec
-
+from openshell_bootstrap.cluster.kubectl import Kubectl
+from openshell_bootstrap.cluster.volumes import parse_claims
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import (
@@ -31,19 +31,6 @@ from openshell_bootstrap.settings import CLAIMS_LOOK_S
 from openshell_bootstrap.store.host import Store
 
 _KILL_AT_ONCE_S = 0
-
-
-class _Metadata(msgspec.Struct, frozen=True):
-    namespace: str
-    name: str
-
-
-class _Claim(msgspec.Struct, frozen=True):
-    metadata: _Metadata
-
-
-class _Claims(msgspec.Struct, frozen=True):
-    items: tuple[_Claim, ...]
 
 
 def losses(name: str, *, engine: Engine, store: Store) -> Losses:
@@ -231,12 +218,8 @@ def _claims(engine: Engine, container: Container | None) -> tuple[str, ...] | No
     if container is None or container.status != "running":
         return None
     node = ContainerNode(engine, container.id)
-    argv = ["kubectl", "get", "persistentvolumeclaims", "-A", "-o", "json"]
     try:
-        done = node.run(argv, timeout_s=CLAIMS_LOOK_S)
-        listed = msgspec.json.decode(done.stdout, type=_Claims)
-    except (BootstrapError, msgspec.DecodeError):
+        claims = parse_claims(Kubectl(node, timeout_s=CLAIMS_LOOK_S).get_json("pvc"))
+    except BootstrapError:
         return None
-    if done.exit_status:
-        return None
-    return tuple(f"{one.metadata.namespace}/{one.metadata.name}" for one in listed.items)
+    return tuple(f"{one.namespace}/{one.name}" for one in claims)

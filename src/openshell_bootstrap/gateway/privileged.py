@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.errors import BootstrapError
+from openshell_bootstrap.errors import BootstrapError, EngineUnavailableError, WaitTimeoutError
 from openshell_bootstrap.gateway.checks import Finding, fine, unknown
 from openshell_bootstrap.models import Container, ContainerSpec, EngineInfo
 from openshell_bootstrap.names import LABEL_MANAGED_BY, LABEL_ROLE, MANAGED_BY
@@ -47,18 +47,25 @@ def try_privileged(engine: Engine, info: EngineInfo, image: str | None) -> Findi
             engine.containers.start(container_id)
             ended = _wait_for_end(engine, container_id)
             said = b"\n".join(engine.containers.logs(container_id, tail=5)).decode(errors="replace")
+    except (EngineUnavailableError, WaitTimeoutError) as error:
+        brief = "Privileged containers could not be tried"
+        return unknown("privileged", brief, _told(error))
     except BootstrapError as error:
         return Finding(
             check="privileged",
             severity="problem",
             brief="A privileged container cannot be run",
-            details="\n".join(part for part in (error.brief, error.details) if part),
+            details=_told(error),
             remedies=(
                 "Let the engine run privileged containers: see its authorization plugins, its "
                 "runtime and, on a virtual machine, what that one may do.",
             ),
         )
     return _judge(image, ended.exit_code, said)
+
+
+def _told(error: BootstrapError) -> str:
+    return "\n".join(part for part in (error.brief, error.details) if part)
 
 
 def _judge(image: str, exit_code: int, said: str) -> Finding:

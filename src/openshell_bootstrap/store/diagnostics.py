@@ -5,6 +5,7 @@ import io
 import re
 import tarfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,10 +56,14 @@ class Diagnostics:
         return path
 
     def _forget_old(self, folder: Path) -> None:
-        """Names begin with the moment, so the oldest come first. What is not ours is left alone."""
+        """Names begin with the moment, so the oldest come first. What is not ours is left alone.
+
+        One that cannot be removed stays: the new one is written, and that is what counts.
+        """
         ours = sorted(path for path in folder.iterdir() if _OURS.fullmatch(path.name))
         for path in ours[:-KEPT]:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
 
 
 def write_archive(path: Path, files: Mapping[str, bytes], moment: datetime) -> None:

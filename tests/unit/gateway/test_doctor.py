@@ -202,6 +202,14 @@ def test_a_privileged_container_that_is_refused_is_removed(world, method):
     assert world.engine.state.boxes == {}
 
 
+@pytest.mark.parametrize("method", ["containers.create", "containers.start"])
+def test_an_engine_that_fails_itself_says_nothing_of_privileges(world, method):
+    world.engine.fail(method, EngineUnavailableError("the engine failed", "500"), times=None)
+    found = one(checked(world), "privileged", "unknown")
+    assert found.details == "the engine failed\n500"
+    assert found.remedies == ()
+
+
 def test_an_interrupt_while_it_is_tried_removes_it(world):
     world.engine.fail("containers.start", KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):

@@ -47,6 +47,7 @@ def test_the_newest_few_of_each_gateway_are_kept_and_nothing_else_is_touched(sto
     for path in theirs:
         path.write_text("mine")
     (folder / "00000000-start.tar.gz").mkdir()
+    (folder / "00000000T000000.000000Z-start.tar.gz").mkdir()  # bears our name, cannot be unlinked
     paths += [
         store.diagnostics.write("t1", "stop", {}, NOON + timedelta(minutes=1 + number))
         for number in range(KEPT)
