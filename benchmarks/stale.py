@@ -12,8 +12,8 @@ from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.cluster.nodes import Pod
 from openshell_bootstrap.engine.connect import connect
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.gateway.stale_nodes import clean_stale_nodes
-from openshell_bootstrap.gateway.stale_plan import Identity
+from openshell_bootstrap.gateway.inside.stale_nodes import clean_stale_nodes
+from openshell_bootstrap.gateway.inside.stale_plan import Identity
 from openshell_bootstrap.models import Completed
 from openshell_bootstrap.settings import LEASE_WATCH_S, read_settings
 from tests.fakes import kube_objects as objects

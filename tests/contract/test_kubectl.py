@@ -26,10 +26,10 @@ from openshell_bootstrap.cluster.volumes import (
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import ClusterError, NoSuchResourceError
+from openshell_bootstrap.gateway.inside.readiness import find_failure, is_ready, observe_readiness
+from openshell_bootstrap.gateway.inside.stale_nodes import KINDS, clean_stale_nodes, parse_state
+from openshell_bootstrap.gateway.inside.stale_plan import ClusterState, Identity, find_own_node
 from openshell_bootstrap.gateway.node_container import build_container
-from openshell_bootstrap.gateway.readiness import find_failure, is_ready, observe_readiness
-from openshell_bootstrap.gateway.stale_nodes import KINDS, clean_stale_nodes, parse_state
-from openshell_bootstrap.gateway.stale_plan import ClusterState, Identity, find_own_node
 from openshell_bootstrap.models import GatewaySpec, Patience, PublishedPort
 from openshell_bootstrap.names import GatewayNames, node_name
 from openshell_bootstrap.waits import wait_until

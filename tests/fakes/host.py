@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openshell_bootstrap.gateway.host import Host, HostFacts
-from openshell_bootstrap.gateway.kernel import Kernel
+from openshell_bootstrap.gateway.checks.host import Host, HostFacts
+from openshell_bootstrap.gateway.checks.kernel import Kernel
 from openshell_bootstrap.models import EngineInfo, PublishedPort
 
 

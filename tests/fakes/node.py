@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from openshell_bootstrap.cluster.node_exec import READ_ALONG_SCRIPT
-from openshell_bootstrap.gateway.collect_node import LOGS_SCRIPT, SYSTEM_SCRIPT
+from openshell_bootstrap.gateway.evidence.collect_node import LOGS_SCRIPT, SYSTEM_SCRIPT
 from openshell_bootstrap.gateway.observe import NODE_FOLDER, RETIRED_NODE_FOLDER
 from openshell_bootstrap.gateway.record import AUTHORITY_PATH, WRITE_SCRIPT
 from openshell_bootstrap.models import DATA_PATH, Completed, Container, FileEntry

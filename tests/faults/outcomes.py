@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from openshell_bootstrap.cli.errors import INTERRUPTED
 from openshell_bootstrap.cluster.kubeconfig import NODE_KUBECONFIG
-from openshell_bootstrap.gateway.privileged import FORGOTTEN_AFTER_S
+from openshell_bootstrap.gateway.checks.privileged import FORGOTTEN_AFTER_S
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
 from tests.faults.invariants import (
     Before,

@@ -26,8 +26,8 @@ from openshell_bootstrap.cli.main import app
 from openshell_bootstrap.cli.wiring import Wiring
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig
 from openshell_bootstrap.gateway import kubeconfig as gateway_kubeconfig
-from openshell_bootstrap.gateway import save_records
-from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.checks.host import Host
+from openshell_bootstrap.gateway.starting import save_records
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE, Settings
 from openshell_bootstrap.store.host import Store, open_store
 from openshell_bootstrap.store.lock import LockFolders

@@ -3,8 +3,9 @@
 import pytest
 
 from openshell_bootstrap.cli import errors
-from openshell_bootstrap.gateway import carry_out, stop
-from openshell_bootstrap.gateway.carry_out import Acting
+from openshell_bootstrap.gateway import stop
+from openshell_bootstrap.gateway.starting import carry_out
+from openshell_bootstrap.gateway.starting.carry_out import Acting
 from openshell_bootstrap.store import files
 from tests.faults.operations import OPERATIONS
 from tests.faults.runner import break_everywhere

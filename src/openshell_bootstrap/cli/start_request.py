@@ -74,7 +74,7 @@ def _volume(given: str) -> str:
 
 
 def _subnet(given: str) -> str:
-    from openshell_bootstrap.gateway.subnet import parse_subnet  # noqa: PLC0415 - lazy
+    from openshell_bootstrap.gateway.checks.subnet import parse_subnet  # noqa: PLC0415 - lazy
 
     return parse_subnet(given)
 

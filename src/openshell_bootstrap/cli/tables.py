@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 
-from openshell_bootstrap.gateway.claims import show_bytes
+from openshell_bootstrap.gateway.inside.claims import show_bytes
 from openshell_bootstrap.gateway.results import (
     Checked,
     ClaimStatus,

@@ -196,7 +196,7 @@ class Wiring:
 
     def bundle(self, name: str, file: Path | None) -> "results.DiagnosticsSaved":
         """Save what can be seen of a gateway."""
-        from openshell_bootstrap.gateway.diagnostics import bundle
+        from openshell_bootstrap.gateway.evidence.diagnostics import bundle
 
         return bundle(name, engine=self.engine, store=self.store, file=file)
 

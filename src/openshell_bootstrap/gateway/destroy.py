@@ -17,14 +17,14 @@ from openshell_bootstrap.errors import (
     GatewayStateError,
 )
 from openshell_bootstrap.events import Notice, Reporter, silent, step
-from openshell_bootstrap.gateway.carry_out import remove_container
-from openshell_bootstrap.gateway.diagnostics import Evidence
+from openshell_bootstrap.gateway.evidence.diagnostics import Evidence
 from openshell_bootstrap.gateway.journal import Destruction, JournalFile
 from openshell_bootstrap.gateway.lock import hold_lock
 from openshell_bootstrap.gateway.observe import opens
 from openshell_bootstrap.gateway.results import Destroyed, Losses
-from openshell_bootstrap.gateway.resume import find_pending
-from openshell_bootstrap.gateway.settle import check_container
+from openshell_bootstrap.gateway.starting.carry_out import remove_container
+from openshell_bootstrap.gateway.starting.resume import find_pending
+from openshell_bootstrap.gateway.starting.settle import check_container
 from openshell_bootstrap.models import Container, Network, Volume
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE, GatewayNames, check_adopted_name
 from openshell_bootstrap.settings import CLAIMS_LOOK_S

@@ -10,8 +10,8 @@ from datetime import datetime
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import BootstrapError, ConfigError, EngineError, LockedError
 from openshell_bootstrap.events import silent
-from openshell_bootstrap.gateway import preflight
-from openshell_bootstrap.gateway.checks import (
+from openshell_bootstrap.gateway.checks import preflight
+from openshell_bootstrap.gateway.checks.findings import (
     CLOCK_TOLERANCE_S,
     Finding,
     cgroup_finding,
@@ -25,11 +25,11 @@ from openshell_bootstrap.gateway.checks import (
     prune_finding,
     unknown,
 )
-from openshell_bootstrap.gateway.host import Host
-from openshell_bootstrap.gateway.prepare import Means, examine
-from openshell_bootstrap.gateway.privileged import try_privileged
+from openshell_bootstrap.gateway.checks.host import Host
+from openshell_bootstrap.gateway.checks.privileged import try_privileged
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Checked, CheckedMatter
+from openshell_bootstrap.gateway.starting.prepare import Means, examine
 from openshell_bootstrap.models import EngineInfo, Volume
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE, Settings
 from openshell_bootstrap.store.host import Store

@@ -6,7 +6,7 @@ from dataclasses import replace
 from openshell_bootstrap import bundle
 from openshell_bootstrap.gateway.node_container import describe_changes, find_api_port, spec_of_own
 from openshell_bootstrap.gateway.record import spec_digest
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.models import Container, GatewaySpec
 from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_SPEC_DIGEST
 

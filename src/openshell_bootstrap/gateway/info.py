@@ -7,7 +7,7 @@ from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.gateway.list import api_endpoint
 from openshell_bootstrap.gateway.record import GatewayRecord, read_record
 from openshell_bootstrap.gateway.results import Info
-from openshell_bootstrap.gateway.settle import check_container
+from openshell_bootstrap.gateway.starting.settle import check_container
 from openshell_bootstrap.gateway.stop import not_found
 from openshell_bootstrap.models import Container, GatewaySpec
 from openshell_bootstrap.names import GatewayNames, check_adopted_name

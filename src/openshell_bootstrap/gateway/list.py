@@ -5,7 +5,7 @@ from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import ConfigError
 from openshell_bootstrap.gateway.node_container import API_PORT
 from openshell_bootstrap.gateway.results import GatewayRow
-from openshell_bootstrap.gateway.save_records import reachable
+from openshell_bootstrap.gateway.starting.save_records import reachable
 from openshell_bootstrap.models import Container, Unknown, Volume
 from openshell_bootstrap.names import LABEL_GATEWAY, GatewayNames, check_adopted_name
 from openshell_bootstrap.store.host import Store

@@ -2,7 +2,7 @@
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import GatewayStateError
-from openshell_bootstrap.gateway.settle import check_container
+from openshell_bootstrap.gateway.starting.settle import check_container
 from openshell_bootstrap.gateway.stop import not_found
 from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import GatewayNames, check_adopted_name

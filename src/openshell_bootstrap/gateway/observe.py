@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError, EngineUnavailableError
 from openshell_bootstrap.gateway.bundle_changes import read_bundle_changes
-from openshell_bootstrap.gateway.host import Host, HostFacts
+from openshell_bootstrap.gateway.checks.host import Host, HostFacts
 from openshell_bootstrap.gateway.journal import JOURNAL_PATH, Journal, decode_journal
 from openshell_bootstrap.gateway.node_container import mounts_data_volume, object_labels
 from openshell_bootstrap.gateway.record import (

@@ -13,7 +13,7 @@ import msgspec
 from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import ConfigError, EngineError, EngineUnavailableError
-from openshell_bootstrap.gateway.subnet import parse_subnet
+from openshell_bootstrap.gateway.checks.subnet import parse_subnet
 from openshell_bootstrap.models import DATA_PATH, FileEntry, GatewaySpec, Unknown
 from openshell_bootstrap.names import check_adopted_name, is_node_name
 

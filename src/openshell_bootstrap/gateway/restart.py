@@ -2,12 +2,12 @@
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.events import Reporter, silent
-from openshell_bootstrap.gateway.bring_up import bring_up
-from openshell_bootstrap.gateway.diagnostics import Evidence
-from openshell_bootstrap.gateway.host import Host
-from openshell_bootstrap.gateway.prepare import Means, check_restart, lock_for
+from openshell_bootstrap.gateway.checks.host import Host
+from openshell_bootstrap.gateway.evidence.diagnostics import Evidence
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Started
+from openshell_bootstrap.gateway.starting.bring_up import bring_up
+from openshell_bootstrap.gateway.starting.prepare import Means, check_restart, lock_for
 from openshell_bootstrap.gateway.stop import halt
 from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.store.host import Store

@@ -7,11 +7,11 @@ but for a first start that failed, which takes away what it made.
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import ConfigError
 from openshell_bootstrap.events import Notice, Reporter, silent
-from openshell_bootstrap.gateway.bring_up import bring_up
-from openshell_bootstrap.gateway.host import Host
-from openshell_bootstrap.gateway.prepare import Means, lock_for, prepare
+from openshell_bootstrap.gateway.checks.host import Host
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Planned, Started
+from openshell_bootstrap.gateway.starting.bring_up import bring_up
+from openshell_bootstrap.gateway.starting.prepare import Means, lock_for, prepare
 from openshell_bootstrap.names import check_adopted_name, check_new_name
 from openshell_bootstrap.store.host import Store
 

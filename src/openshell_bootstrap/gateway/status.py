@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError
 from openshell_bootstrap.gateway.bundle_changes import read_bundle_changes
-from openshell_bootstrap.gateway.claims import describe_claims
 from openshell_bootstrap.gateway.classify import Outside, build_state, describe_end
 from openshell_bootstrap.gateway.drift import describe_drift
-from openshell_bootstrap.gateway.inside import Inside, complain, look_inside
+from openshell_bootstrap.gateway.evidence.node_log import find_sign, parse_moment
+from openshell_bootstrap.gateway.inside.claims import describe_claims
+from openshell_bootstrap.gateway.inside.look import Inside, complain, look_inside
 from openshell_bootstrap.gateway.journal import Journal, decode_journal, describe_pending
 from openshell_bootstrap.gateway.list import api_endpoint
-from openshell_bootstrap.gateway.node_log import find_sign, parse_moment
 from openshell_bootstrap.gateway.observe import OnVolume, opens, read_through
 from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.results import DnsStatus, Status
-from openshell_bootstrap.gateway.settle import check_container, settle_recorded
+from openshell_bootstrap.gateway.starting.settle import check_container, settle_recorded
 from openshell_bootstrap.gateway.state import Part, State, Verdict, judge
 from openshell_bootstrap.models import Container, GatewaySpec, Network, Unknown, Volume
 from openshell_bootstrap.names import LABEL_GATEWAY, GatewayNames, check_adopted_name

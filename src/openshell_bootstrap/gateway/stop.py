@@ -5,12 +5,12 @@ from dataclasses import replace
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import GatewayNotFoundError
 from openshell_bootstrap.events import Reporter, silent
-from openshell_bootstrap.gateway.carry_out import stop_container
-from openshell_bootstrap.gateway.diagnostics import Evidence
+from openshell_bootstrap.gateway.evidence.diagnostics import Evidence
 from openshell_bootstrap.gateway.lock import hold_lock
 from openshell_bootstrap.gateway.results import Stopped
-from openshell_bootstrap.gateway.resume import find_pending
-from openshell_bootstrap.gateway.settle import check_container
+from openshell_bootstrap.gateway.starting.carry_out import stop_container
+from openshell_bootstrap.gateway.starting.resume import find_pending
+from openshell_bootstrap.gateway.starting.settle import check_container
 from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import GatewayNames, check_adopted_name
 from openshell_bootstrap.settings import STOP_GRACE_S

@@ -15,7 +15,7 @@ from typing import Any
 
 from openshell_bootstrap.cli.main import run
 from openshell_bootstrap.engine.containers import DockerContainers
-from openshell_bootstrap.gateway import stale_nodes
+from openshell_bootstrap.gateway.inside import stale_nodes
 
 LOOK_FOR_NODES = "nodes"
 

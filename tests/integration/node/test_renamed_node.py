@@ -13,11 +13,11 @@ from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.cluster.nodes import Pod
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.gateway import stale_nodes
+from openshell_bootstrap.gateway.inside import stale_nodes
+from openshell_bootstrap.gateway.inside.readiness import find_failure, is_ready, observe_readiness
+from openshell_bootstrap.gateway.inside.stale_nodes import clean_stale_nodes
+from openshell_bootstrap.gateway.inside.stale_plan import Identity
 from openshell_bootstrap.gateway.node_container import build_container
-from openshell_bootstrap.gateway.readiness import find_failure, is_ready, observe_readiness
-from openshell_bootstrap.gateway.stale_nodes import clean_stale_nodes
-from openshell_bootstrap.gateway.stale_plan import Identity
 from openshell_bootstrap.models import (
     Completed,
     ContainerSpec,

@@ -2,7 +2,7 @@
 
 import tarfile
 
-from openshell_bootstrap.gateway.diagnostics import bundle
+from openshell_bootstrap.gateway.evidence.diagnostics import bundle
 
 
 def archive(path):

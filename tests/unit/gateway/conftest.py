@@ -10,12 +10,12 @@ import pytest
 
 from openshell_bootstrap.cluster.kubeconfig import build_kubeconfig
 from openshell_bootstrap.events import Event, Notice
-from openshell_bootstrap.gateway import save_records
 from openshell_bootstrap.gateway.destroy import destroy, losses
-from openshell_bootstrap.gateway.diagnostics import Evidence
+from openshell_bootstrap.gateway.evidence.diagnostics import Evidence
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import Destroyed, Losses, Started
 from openshell_bootstrap.gateway.start import start
+from openshell_bootstrap.gateway.starting import save_records
 from openshell_bootstrap.models import DATA_PATH, SCRATCH_PATHS, Container, ContainerSpec, Mount
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
 from openshell_bootstrap.store.host import Store

@@ -2,9 +2,9 @@
 
 from openshell_bootstrap.cluster.nodes import Pod
 from openshell_bootstrap.events import Event
+from openshell_bootstrap.gateway.inside.stale_nodes import clean_stale_nodes
+from openshell_bootstrap.gateway.inside.stale_plan import Identity
 from openshell_bootstrap.gateway.results import CleanedNodes
-from openshell_bootstrap.gateway.stale_nodes import clean_stale_nodes
-from openshell_bootstrap.gateway.stale_plan import Identity
 from tests.fakes import kube_objects as objects
 from tests.fakes.clock import FakeClock
 from tests.fakes.kube import FakeKube

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from openshell_bootstrap.gateway.host import HostFacts
+from openshell_bootstrap.gateway.checks.host import HostFacts
 from openshell_bootstrap.gateway.node_container import build_container
 from openshell_bootstrap.gateway.observe import OnVolume, Seen
-from openshell_bootstrap.gateway.plan import plan_start
 from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.settle import Settled, settle
+from openshell_bootstrap.gateway.starting.plan import plan_start
+from openshell_bootstrap.gateway.starting.settle import Settled, settle
 from openshell_bootstrap.models import (
     Attachment,
     Container,

@@ -11,7 +11,8 @@ from openshell_bootstrap.errors import (
     GatewayUnhealthyError,
     WaitTimeoutError,
 )
-from openshell_bootstrap.gateway.after_start import (
+from openshell_bootstrap.gateway.inside.readiness import Readiness
+from openshell_bootstrap.gateway.starting.after_start import (
     begin_of_life,
     expected_workloads,
     finish_adoption,
@@ -19,7 +20,6 @@ from openshell_bootstrap.gateway.after_start import (
     wait_for_node,
     wait_for_workloads,
 )
-from openshell_bootstrap.gateway.readiness import Readiness
 from openshell_bootstrap.models import Unknown
 from tests.unit.gateway.scenes import NAME
 from tests.unit.gateway.specs import NAMES, SPEC, seen_of

@@ -8,15 +8,17 @@ import pytest
 
 from openshell_bootstrap.errors import EngineError, NameConflictError, PullError
 from openshell_bootstrap.events import Transfer
-from openshell_bootstrap.gateway.carry_out import (
+from openshell_bootstrap.gateway.observe import KEPT_REGISTRIES, NODE_FOLDER, OnVolume
+from openshell_bootstrap.gateway.record import RECORD_PATH, GatewayRecord, decode_record
+from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.starting.carry_out import (
     Acting,
     pull_image,
     remove_container,
     remove_leftover_scratch,
     stop_container,
 )
-from openshell_bootstrap.gateway.observe import KEPT_REGISTRIES, NODE_FOLDER, OnVolume
-from openshell_bootstrap.gateway.plan import (
+from openshell_bootstrap.gateway.starting.plan import (
     CreateNode,
     MakeNetwork,
     MakeVolume,
@@ -27,8 +29,6 @@ from openshell_bootstrap.gateway.plan import (
     StopNode,
     Unpause,
 )
-from openshell_bootstrap.gateway.record import RECORD_PATH, GatewayRecord, decode_record
-from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import Mount
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.errors import EngineError
-from openshell_bootstrap.gateway.checks import (
+from openshell_bootstrap.gateway.checks.findings import (
     FEW_INODES,
     GOOD_MEMORY,
     LITTLE_MEMORY,
@@ -22,7 +22,7 @@ from openshell_bootstrap.gateway.checks import (
     memory_finding,
     prune_finding,
 )
-from openshell_bootstrap.gateway.host import HostFacts
+from openshell_bootstrap.gateway.checks.host import HostFacts
 from tests.fakes.engine_state import INFO
 
 GIB = 1024**3

@@ -4,7 +4,7 @@ import pytest
 
 from openshell_bootstrap.cluster.nodes import Node, Pod
 from openshell_bootstrap.cluster.volumes import Affinity, Claim, Volume
-from openshell_bootstrap.gateway.claims import Storage, describe_claims, show_bytes
+from openshell_bootstrap.gateway.inside.claims import Storage, describe_claims, show_bytes
 from openshell_bootstrap.models import DATA_PATH
 
 OWN = Node(name="n", uid="1", resource_version="1", hostname="n.example")

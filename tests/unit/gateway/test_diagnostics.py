@@ -16,8 +16,8 @@ from openshell_bootstrap.errors import (
     WaitTimeoutError,
 )
 from openshell_bootstrap.events import Notice, StepStarted
-from openshell_bootstrap.gateway.collect_node import CONTAINERD_LOG, POD_LOGS
-from openshell_bootstrap.gateway.diagnostics import bundle, collect_in_time
+from openshell_bootstrap.gateway.evidence.collect_node import CONTAINERD_LOG, POD_LOGS
+from openshell_bootstrap.gateway.evidence.diagnostics import bundle, collect_in_time
 from openshell_bootstrap.gateway.stop import stop
 from openshell_bootstrap.models import FileEntry
 from tests.fakes import kube_objects as objects

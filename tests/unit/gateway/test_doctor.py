@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.errors import ConfigError, EngineError, EngineUnavailableError
+from openshell_bootstrap.gateway.checks.host import HostFacts
+from openshell_bootstrap.gateway.checks.privileged import LABELS
 from openshell_bootstrap.gateway.doctor import check
-from openshell_bootstrap.gateway.host import HostFacts
-from openshell_bootstrap.gateway.privileged import LABELS
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import ContainerSpec, PublishedPort
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE, read_settings

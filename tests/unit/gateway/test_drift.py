@@ -5,7 +5,7 @@ from dataclasses import replace
 from openshell_bootstrap import bundle
 from openshell_bootstrap.gateway.bundle_changes import compare_files, read_bundle_changes
 from openshell_bootstrap.gateway.drift import describe_drift
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.models import FileEntry, PublishedPort
 from openshell_bootstrap.names import LABEL_BUNDLE_DIGEST, LABEL_GATEWAY, LABEL_SPEC_DIGEST
 from tests.fakes.engine import FakeEngine

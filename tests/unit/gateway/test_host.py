@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from openshell_bootstrap.gateway import host as module
-from openshell_bootstrap.gateway.host import Host, HostFacts
+from openshell_bootstrap.gateway.checks import host as module
+from openshell_bootstrap.gateway.checks.host import Host, HostFacts
 from openshell_bootstrap.models import PublishedPort
 from tests.fakes.engine_state import INFO
 

@@ -5,8 +5,8 @@ import pytest
 from openshell_bootstrap.cluster.pod_dns import POD_DNS_SCRIPT
 from openshell_bootstrap.cluster.usage import USAGE_SCRIPT
 from openshell_bootstrap.errors import ClusterUnreachableError
-from openshell_bootstrap.gateway.inside import look_inside
-from openshell_bootstrap.gateway.readiness import find_hindrance
+from openshell_bootstrap.gateway.inside.look import look_inside
+from openshell_bootstrap.gateway.inside.readiness import find_hindrance
 from openshell_bootstrap.gateway.status import status
 from tests.fakes import kube_objects as objects
 from tests.unit.gateway import status_scenes as scenes

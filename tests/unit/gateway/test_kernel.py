@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openshell_bootstrap.gateway.kernel import read_kernel
+from openshell_bootstrap.gateway.checks.kernel import read_kernel
 
 RELEASE = "6.1.0-test"
 FEATURES = ("overlay", "br_netfilter", "iptables", "nf_tables", "vxlan")

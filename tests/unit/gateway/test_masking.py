@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openshell_bootstrap.gateway.masking import (
+from openshell_bootstrap.gateway.evidence.masking import (
     MASK,
     Mask,
     is_secret_key,

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from openshell_bootstrap.gateway.node_log import (
+from openshell_bootstrap.gateway.evidence.node_log import (
     Lives,
     last_log_lines,
     lines_of_lives,

@@ -4,8 +4,8 @@ import pytest
 
 from openshell_bootstrap.errors import ClusterError, WaitTimeoutError
 from openshell_bootstrap.events import Notice
-from openshell_bootstrap.gateway.node_password import repair_after_ready, repair_rejected
-from openshell_bootstrap.gateway.readiness import Readiness
+from openshell_bootstrap.gateway.inside.node_password import repair_after_ready, repair_rejected
+from openshell_bootstrap.gateway.inside.readiness import Readiness
 from openshell_bootstrap.models import Patience
 from tests.fakes import kube_objects as objects
 from tests.fakes.clock import FakeClock

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.errors import EngineError, EngineUnavailableError
-from openshell_bootstrap.gateway.host import HostFacts
+from openshell_bootstrap.gateway.checks.host import HostFacts
 from openshell_bootstrap.gateway.node_container import object_labels
 from openshell_bootstrap.gateway.observe import OnVolume, observe, read_retired_identity
 from openshell_bootstrap.gateway.record import DamagedRecord, GatewayRecord

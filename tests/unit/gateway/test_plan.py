@@ -7,7 +7,7 @@ import pytest
 from openshell_bootstrap.errors import GatewayStateError
 from openshell_bootstrap.gateway.classify import lost_network
 from openshell_bootstrap.gateway.observe import OnVolume
-from openshell_bootstrap.gateway.plan import (
+from openshell_bootstrap.gateway.starting.plan import (
     CreateNode,
     MakeNetwork,
     MakeVolume,
@@ -19,7 +19,7 @@ from openshell_bootstrap.gateway.plan import (
     StopNode,
     Unpause,
 )
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.models import Attachment, Network, Unknown
 from openshell_bootstrap.store.metadata import HostRecord
 from tests.unit.gateway.specs import (

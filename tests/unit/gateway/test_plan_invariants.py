@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from openshell_bootstrap.errors import GatewayStateError
 from openshell_bootstrap.gateway.classify import classify, lost_network
 from openshell_bootstrap.gateway.observe import OnVolume
-from openshell_bootstrap.gateway.plan import (
+from openshell_bootstrap.gateway.starting.plan import (
     Action,
     CreateNode,
     MakeNetwork,
@@ -22,7 +22,7 @@ from openshell_bootstrap.gateway.plan import (
     StopNode,
     Unpause,
 )
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.gateway.state import find_mend
 from openshell_bootstrap.models import Attachment, ContainerStatus, Network
 from tests.unit.gateway.specs import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.errors import EngineUnavailableError, PortConflictError
-from openshell_bootstrap.gateway.port_conflict import explain_conflict
+from openshell_bootstrap.gateway.checks.port_conflict import explain_conflict
 from openshell_bootstrap.models import ContainerSpec, PublishedPort
 from tests.fakes.engine import FakeEngine
 from tests.fakes.engine_state import INFO

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from openshell_bootstrap.errors import PortConflictError
-from openshell_bootstrap.gateway.ports import (
+from openshell_bootstrap.gateway.checks.ports import (
     api_port_candidates,
     choose_api_port,
     container_holding,

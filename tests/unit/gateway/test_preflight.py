@@ -6,12 +6,12 @@ import pytest
 
 from openshell_bootstrap.errors import BootstrapError, EngineError, PullError
 from openshell_bootstrap.events import Event, Notice
-from openshell_bootstrap.gateway.checks import MIN_FREE_AGAIN, MIN_FREE_NEW
-from openshell_bootstrap.gateway.host import HostFacts
-from openshell_bootstrap.gateway.plan import StartPlan, plan_start
-from openshell_bootstrap.gateway.preflight import Checks, check, image_absent
+from openshell_bootstrap.gateway.checks.findings import MIN_FREE_AGAIN, MIN_FREE_NEW
+from openshell_bootstrap.gateway.checks.host import HostFacts
+from openshell_bootstrap.gateway.checks.preflight import Checks, check, image_absent
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.starting.plan import StartPlan, plan_start
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.models import Mount, Network, PublishedPort
 from tests.fakes.engine_state import INFO
 from tests.fakes.host import FakeHost

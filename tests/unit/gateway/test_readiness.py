@@ -7,7 +7,7 @@ import pytest
 
 from openshell_bootstrap.cluster.nodes import UNINITIALIZED_TAINT, Node
 from openshell_bootstrap.errors import EngineUnavailableError
-from openshell_bootstrap.gateway.readiness import (
+from openshell_bootstrap.gateway.inside.readiness import (
     Readiness,
     find_failure,
     find_hindrance,

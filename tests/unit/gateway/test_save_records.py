@@ -6,9 +6,9 @@ import pytest
 
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import EngineError, EngineUnavailableError
-from openshell_bootstrap.gateway.readiness import Readiness
+from openshell_bootstrap.gateway.inside.readiness import Readiness
 from openshell_bootstrap.gateway.record import RECORD_PATH
-from openshell_bootstrap.gateway.save_records import Found, reachable, save_records
+from openshell_bootstrap.gateway.starting.save_records import Found, reachable, save_records
 from openshell_bootstrap.store.metadata import HostRecord
 from tests.unit.gateway.scenes import NAME, record_of
 from tests.unit.gateway.specs import SPEC

@@ -16,9 +16,9 @@ from openshell_bootstrap.errors import GatewayStateError
 from openshell_bootstrap.gateway.classify import classify
 from openshell_bootstrap.gateway.drift import describe_drift
 from openshell_bootstrap.gateway.observe import OnVolume
-from openshell_bootstrap.gateway.plan import CreateNode
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.settle import settle, settle_recorded
+from openshell_bootstrap.gateway.starting.plan import CreateNode
+from openshell_bootstrap.gateway.starting.settle import settle, settle_recorded
 from openshell_bootstrap.gateway.state import find_mend
 from openshell_bootstrap.gateway.status import status
 from openshell_bootstrap.models import PublishedPort

@@ -14,7 +14,7 @@ from openshell_bootstrap.errors import (
 from openshell_bootstrap.gateway.observe import OnVolume
 from openshell_bootstrap.gateway.record import DamagedRecord, NewerRecord
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.settle import check_belongings, settle
+from openshell_bootstrap.gateway.starting.settle import check_belongings, settle
 from openshell_bootstrap.models import Mount, PublishedPort, Unknown
 from openshell_bootstrap.names import GatewayNames
 from openshell_bootstrap.settings import CLUSTER_NO_PROXY

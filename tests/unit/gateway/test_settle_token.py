@@ -6,7 +6,7 @@ from openshell_bootstrap.errors import (
     GatewayStateError,
 )
 from openshell_bootstrap.gateway.observe import OnVolume
-from openshell_bootstrap.gateway.settle import secret_of
+from openshell_bootstrap.gateway.starting.settle import secret_of
 from tests.unit.gateway.specs import (
     RECORD,
     container_of,

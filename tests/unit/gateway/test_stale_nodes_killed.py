@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openshell_bootstrap.gateway.stale_nodes import clean_stale_nodes
-from openshell_bootstrap.gateway.stale_plan import Identity
+from openshell_bootstrap.gateway.inside.stale_nodes import clean_stale_nodes
+from openshell_bootstrap.gateway.inside.stale_plan import Identity
 from tests.fakes import kube_objects as objects
 from tests.fakes.clock import FakeClock
 from tests.fakes.kube import FakeKube, Key

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from openshell_bootstrap.cluster.nodes import Node, Pod
 from openshell_bootstrap.cluster.volumes import Affinity, Claim, Volume
-from openshell_bootstrap.gateway.stale_plan import (
+from openshell_bootstrap.gateway.inside.stale_plan import (
     CleanUpPlan,
     ClusterState,
     Identity,

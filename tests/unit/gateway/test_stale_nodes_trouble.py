@@ -3,7 +3,7 @@
 import pytest
 
 from openshell_bootstrap.errors import EngineUnavailableError
-from openshell_bootstrap.gateway.stale_nodes import MAX_ROUNDS
+from openshell_bootstrap.gateway.inside.stale_nodes import MAX_ROUNDS
 from tests.fakes import kube_objects as objects
 from tests.fakes.kube import FakeKube
 from tests.unit.gateway.renamed import (

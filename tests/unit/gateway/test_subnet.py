@@ -10,8 +10,9 @@ from openshell_bootstrap.errors import (
     EngineError,
     GatewayStateError,
 )
+from openshell_bootstrap.gateway.checks.subnet import fits, overlapping, parse_subnet
 from openshell_bootstrap.gateway.info import info
-from openshell_bootstrap.gateway.plan import (
+from openshell_bootstrap.gateway.starting.plan import (
     CreateNode,
     MakeNetwork,
     RemoveNode,
@@ -19,8 +20,7 @@ from openshell_bootstrap.gateway.plan import (
     StartNode,
     StopNode,
 )
-from openshell_bootstrap.gateway.settle import Settled
-from openshell_bootstrap.gateway.subnet import fits, overlapping, parse_subnet
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.models import Network
 from tests.unit.gateway.conftest import NAME
 from tests.unit.gateway.scenes import check_tidy

@@ -16,8 +16,8 @@ from pathlib import Path
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import BootstrapError, ConfigError, LockedError
 from openshell_bootstrap.events import Notice, Reporter, silent, step
-from openshell_bootstrap.gateway.collect import collect
-from openshell_bootstrap.gateway.collected import Collected
+from openshell_bootstrap.gateway.evidence.collect import collect
+from openshell_bootstrap.gateway.evidence.collected import Collected
 from openshell_bootstrap.gateway.results import DiagnosticsSaved
 from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import check_adopted_name

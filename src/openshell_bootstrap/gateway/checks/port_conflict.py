@@ -2,13 +2,13 @@
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError, PortConflictError
-from openshell_bootstrap.gateway.host import Host
-from openshell_bootstrap.gateway.observe import Seen
-from openshell_bootstrap.gateway.ports import (
+from openshell_bootstrap.gateway.checks.host import Host
+from openshell_bootstrap.gateway.checks.ports import (
     api_port_candidates,
     choose_api_port,
     container_holding,
 )
+from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.models import Container, GatewaySpec, PublishedPort
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from openshell_bootstrap.errors import GatewayStateError
+from openshell_bootstrap.gateway.checks.subnet import fits
 from openshell_bootstrap.gateway.classify import classify
 from openshell_bootstrap.gateway.drift import describe_drift
 from openshell_bootstrap.gateway.observe import OnVolume, Seen
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.results import PlannedAction
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.gateway.state import State, find_mend, refusal
-from openshell_bootstrap.gateway.subnet import fits
 from openshell_bootstrap.models import Container, Network
 from openshell_bootstrap.names import LABEL_GATEWAY
 

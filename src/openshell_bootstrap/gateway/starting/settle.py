@@ -12,6 +12,7 @@ from openshell_bootstrap.errors import (
     GatewayExistsError,
     GatewayStateError,
 )
+from openshell_bootstrap.gateway.checks.ports import LOOPBACK
 from openshell_bootstrap.gateway.node_container import (
     API_PORT,
     describe_changes,
@@ -21,7 +22,6 @@ from openshell_bootstrap.gateway.node_container import (
     spec_of_retired,
 )
 from openshell_bootstrap.gateway.observe import OnVolume, Seen
-from openshell_bootstrap.gateway.ports import LOOPBACK
 from openshell_bootstrap.gateway.record import LAST_PORT, DamagedRecord, GatewayRecord, NewerRecord
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import Container, GatewaySpec, PublishedPort, Unknown

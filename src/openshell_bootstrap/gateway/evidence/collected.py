@@ -7,7 +7,7 @@ from typing import TypeVar
 import msgspec
 
 from openshell_bootstrap.errors import BootstrapError
-from openshell_bootstrap.gateway.masking import Mask
+from openshell_bootstrap.gateway.evidence.masking import Mask
 
 MAX_PART = 1 << 20
 """Bytes of one part; of a longer one the end is kept."""

@@ -7,7 +7,7 @@ from openshell_bootstrap.cluster.node_exec import NodeExec
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import EngineError
-from openshell_bootstrap.gateway.readiness import Readiness
+from openshell_bootstrap.gateway.inside.readiness import Readiness
 from openshell_bootstrap.gateway.record import (
     GatewayRecord,
     read_cluster_id,

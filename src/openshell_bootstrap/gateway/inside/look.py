@@ -23,10 +23,9 @@ from openshell_bootstrap.errors import (
     ContainerNotRunningError,
     NodeRefusedError,
 )
-from openshell_bootstrap.gateway.after_start import expected_workloads
-from openshell_bootstrap.gateway.claims import Storage
-from openshell_bootstrap.gateway.node_log import parse_moment
-from openshell_bootstrap.gateway.readiness import (
+from openshell_bootstrap.gateway.evidence.node_log import parse_moment
+from openshell_bootstrap.gateway.inside.claims import Storage
+from openshell_bootstrap.gateway.inside.readiness import (
     Readiness,
     Refused,
     find_cordon,
@@ -36,6 +35,7 @@ from openshell_bootstrap.gateway.readiness import (
     unseen,
 )
 from openshell_bootstrap.gateway.results import NodeStatus, WorkloadStatus
+from openshell_bootstrap.gateway.starting.after_start import expected_workloads
 from openshell_bootstrap.gateway.state import Complaint, NodePart
 from openshell_bootstrap.models import Container, GatewaySpec, Unknown
 from openshell_bootstrap.settings import USAGE_TIMEOUT_S

@@ -27,8 +27,7 @@ from openshell_bootstrap.errors import (
     WaitTimeoutError,
 )
 from openshell_bootstrap.events import Notice, Reporter, silent, step
-from openshell_bootstrap.gateway.results import CleanedNodes
-from openshell_bootstrap.gateway.stale_plan import (
+from openshell_bootstrap.gateway.inside.stale_plan import (
     CleanUpPlan,
     ClusterState,
     Identity,
@@ -40,6 +39,7 @@ from openshell_bootstrap.gateway.stale_plan import (
     list_suspects,
     plan_clean_up,
 )
+from openshell_bootstrap.gateway.results import CleanedNodes
 from openshell_bootstrap.models import Patience
 from openshell_bootstrap.settings import EXEC_PATIENCE, LEASE_WATCH_S
 from openshell_bootstrap.waits import wait_until

@@ -17,6 +17,7 @@ from openshell_bootstrap.errors import (
     PullError,
 )
 from openshell_bootstrap.events import Reporter, Transfer, step
+from openshell_bootstrap.gateway.checks.preflight import image_absent
 from openshell_bootstrap.gateway.node_container import (
     build_container,
     object_labels,
@@ -29,7 +30,9 @@ from openshell_bootstrap.gateway.observe import (
     Seen,
     read_retired_identity,
 )
-from openshell_bootstrap.gateway.plan import (
+from openshell_bootstrap.gateway.record import GatewayRecord, record_entry
+from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.starting.plan import (
     Action,
     CreateNode,
     MakeNetwork,
@@ -42,9 +45,6 @@ from openshell_bootstrap.gateway.plan import (
     StopNode,
     Unpause,
 )
-from openshell_bootstrap.gateway.preflight import image_absent
-from openshell_bootstrap.gateway.record import GatewayRecord, record_entry
-from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import Container, FileEntry, GatewaySpec
 from openshell_bootstrap.names import LABEL_GATEWAY, LABEL_ROLE
 

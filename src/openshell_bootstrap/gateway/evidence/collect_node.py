@@ -8,7 +8,7 @@ from openshell_bootstrap.cluster.evidence import observe_evidence
 from openshell_bootstrap.cluster.kubectl import Kubectl
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
-from openshell_bootstrap.gateway.collected import Collected
+from openshell_bootstrap.gateway.evidence.collected import Collected
 from openshell_bootstrap.models import DATA_PATH, Completed, Container
 from openshell_bootstrap.settings import COMMAND_TIMEOUT_S, DIAGNOSTICS_LOOK_S
 

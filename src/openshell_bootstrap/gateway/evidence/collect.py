@@ -8,13 +8,13 @@ import msgspec
 
 from openshell_bootstrap import __version__
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.gateway.collect_node import collect_node
-from openshell_bootstrap.gateway.collected import Collected
-from openshell_bootstrap.gateway.host import Host
-from openshell_bootstrap.gateway.masking import MASK, Mask
-from openshell_bootstrap.gateway.node_log import lines_of_lives
+from openshell_bootstrap.gateway.checks.host import Host
+from openshell_bootstrap.gateway.evidence.collect_node import collect_node
+from openshell_bootstrap.gateway.evidence.collected import Collected
+from openshell_bootstrap.gateway.evidence.masking import MASK, Mask
+from openshell_bootstrap.gateway.evidence.node_log import lines_of_lives
+from openshell_bootstrap.gateway.evidence.volume_secrets import read_mask
 from openshell_bootstrap.gateway.record import OWN_FOLDER
-from openshell_bootstrap.gateway.volume_secrets import read_mask
 from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import LABEL_GATEWAY, NODE_NAME_ENV, GatewayNames
 from openshell_bootstrap.settings import PROXY_VARIABLES

@@ -16,9 +16,9 @@ from openshell_bootstrap.gateway.journal import (
     describe_pending,
 )
 from openshell_bootstrap.gateway.observe import KEPT_REGISTRIES, OnVolume, Seen, helper, opens
-from openshell_bootstrap.gateway.plan import RemoveNode, SetAside, StartPlan, StopNode
 from openshell_bootstrap.gateway.record import GatewayRecord
 from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.starting.plan import RemoveNode, SetAside, StartPlan, StopNode
 from openshell_bootstrap.models import FileEntry, GatewaySpec, Unknown
 from openshell_bootstrap.names import GatewayNames
 from openshell_bootstrap.store.host import Store

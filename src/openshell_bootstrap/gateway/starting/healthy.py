@@ -9,16 +9,16 @@ from openshell_bootstrap.cluster.workloads import parse_workloads
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
 from openshell_bootstrap.errors import ClusterError, EngineError
-from openshell_bootstrap.gateway.after_start import (
+from openshell_bootstrap.gateway.inside.readiness import Readiness, is_ready
+from openshell_bootstrap.gateway.inside.stale_nodes import KINDS as NODE_KINDS
+from openshell_bootstrap.gateway.inside.stale_nodes import parse_state
+from openshell_bootstrap.gateway.inside.stale_plan import Identity, list_departed
+from openshell_bootstrap.gateway.starting.after_start import (
     begin_of_life,
     expected_workloads,
     missing_workloads,
 )
-from openshell_bootstrap.gateway.readiness import Readiness, is_ready
-from openshell_bootstrap.gateway.save_records import NODE_KUBECONFIG
-from openshell_bootstrap.gateway.stale_nodes import KINDS as NODE_KINDS
-from openshell_bootstrap.gateway.stale_nodes import parse_state
-from openshell_bootstrap.gateway.stale_plan import Identity, list_departed
+from openshell_bootstrap.gateway.starting.save_records import NODE_KUBECONFIG
 from openshell_bootstrap.models import GatewaySpec
 
 KINDS = tuple(dict.fromkeys((*NODE_KINDS, *WORKLOAD_KINDS)))

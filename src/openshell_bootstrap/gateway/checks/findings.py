@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from openshell_bootstrap.errors import BootstrapError, EngineError
-from openshell_bootstrap.gateway.host import HostFacts
-from openshell_bootstrap.gateway.kernel import Kernel
+from openshell_bootstrap.gateway.checks.host import HostFacts
+from openshell_bootstrap.gateway.checks.kernel import Kernel
 from openshell_bootstrap.models import EngineInfo
 
 Severity = Literal["problem", "warning", "fine", "unknown"]

@@ -5,20 +5,20 @@ from dataclasses import dataclass, replace
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.events import Notice, Reporter, silent, step
-from openshell_bootstrap.gateway import preflight
-from openshell_bootstrap.gateway.carry_out import pull_image
-from openshell_bootstrap.gateway.checks import disk_finding
-from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.checks import preflight
+from openshell_bootstrap.gateway.checks.findings import disk_finding
+from openshell_bootstrap.gateway.checks.host import Host
+from openshell_bootstrap.gateway.checks.ports import api_port_candidates, choose_api_port
+from openshell_bootstrap.gateway.inside.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.lock import hold_lock
-from openshell_bootstrap.gateway.lost_volume import is_given_up
-from openshell_bootstrap.gateway.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.observe import OnVolume, Seen, observe
-from openshell_bootstrap.gateway.plan import CreateNode, StartPlan
-from openshell_bootstrap.gateway.plan import plan_start as plan_steps
-from openshell_bootstrap.gateway.ports import api_port_candidates, choose_api_port
 from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.resume import complete, describe_resumed, take_up
-from openshell_bootstrap.gateway.settle import Settled, check_belongings, settle
+from openshell_bootstrap.gateway.starting.carry_out import pull_image
+from openshell_bootstrap.gateway.starting.lost_volume import is_given_up
+from openshell_bootstrap.gateway.starting.plan import CreateNode, StartPlan
+from openshell_bootstrap.gateway.starting.plan import plan_start as plan_steps
+from openshell_bootstrap.gateway.starting.resume import complete, describe_resumed, take_up
+from openshell_bootstrap.gateway.starting.settle import Settled, check_belongings, settle
 from openshell_bootstrap.models import PublishedPort, Unknown
 from openshell_bootstrap.settings import DEFAULT_NODE_IMAGE
 from openshell_bootstrap.store.host import Store

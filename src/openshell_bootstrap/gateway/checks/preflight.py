@@ -16,7 +16,7 @@ from openshell_bootstrap.errors import (
     PullError,
 )
 from openshell_bootstrap.events import Notice, Reporter
-from openshell_bootstrap.gateway.checks import (
+from openshell_bootstrap.gateway.checks.findings import (
     Finding,
     cgroup_finding,
     clock_finding,
@@ -27,19 +27,19 @@ from openshell_bootstrap.gateway.checks import (
     memory_finding,
     unknown,
 )
-from openshell_bootstrap.gateway.host import Host
+from openshell_bootstrap.gateway.checks.host import Host
+from openshell_bootstrap.gateway.checks.ports import container_holding, overlap
+from openshell_bootstrap.gateway.checks.subnet import overlapping
 from openshell_bootstrap.gateway.node_container import parse_volume
 from openshell_bootstrap.gateway.observe import Seen
-from openshell_bootstrap.gateway.plan import (
+from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.starting.plan import (
     CreateNode,
     MakeNetwork,
     RemoveTwinNetwork,
     StartNode,
     StartPlan,
 )
-from openshell_bootstrap.gateway.ports import container_holding, overlap
-from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.subnet import overlapping
 from openshell_bootstrap.models import GatewaySpec, Network, PublishedPort
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from openshell_bootstrap.gateway.kernel import Kernel, read_kernel
+from openshell_bootstrap.gateway.checks.kernel import Kernel, read_kernel
 from openshell_bootstrap.gateway.node_container import KERNEL_MODULES
 from openshell_bootstrap.models import EngineInfo, PublishedPort
 

@@ -6,7 +6,12 @@ from collections.abc import Iterator, Sequence
 from openshell_bootstrap.bundle import TOKEN_FILE
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import EngineError
-from openshell_bootstrap.gateway.masking import Mask, is_secret_key, parts_of_token, secrets_of
+from openshell_bootstrap.gateway.evidence.masking import (
+    Mask,
+    is_secret_key,
+    parts_of_token,
+    secrets_of,
+)
 from openshell_bootstrap.gateway.observe import NODE_FOLDER, RETIRED_NODE_FOLDER
 from openshell_bootstrap.gateway.record import OWN_FOLDER
 from openshell_bootstrap.models import DATA_PATH, Container, FileEntry

@@ -19,7 +19,7 @@ from openshell_bootstrap.errors import (
     WaitTimeoutError,
 )
 from openshell_bootstrap.events import Notice, Reporter
-from openshell_bootstrap.gateway.readiness import Readiness
+from openshell_bootstrap.gateway.inside.readiness import Readiness
 from openshell_bootstrap.models import Patience
 from openshell_bootstrap.settings import EXEC_PATIENCE
 from openshell_bootstrap.waits import wait_until

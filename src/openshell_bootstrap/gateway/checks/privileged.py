@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import BootstrapError, EngineUnavailableError, WaitTimeoutError
-from openshell_bootstrap.gateway.checks import Finding, fine, unknown
+from openshell_bootstrap.gateway.checks.findings import Finding, fine, unknown
 from openshell_bootstrap.models import Container, ContainerSpec, EngineInfo
 from openshell_bootstrap.names import LABEL_MANAGED_BY, LABEL_ROLE, MANAGED_BY
 from openshell_bootstrap.settings import PROBE_PATIENCE

@@ -14,27 +14,29 @@ from openshell_bootstrap.errors import (
     PortConflictError,
 )
 from openshell_bootstrap.events import Notice
-from openshell_bootstrap.gateway.after_start import (
+from openshell_bootstrap.gateway.checks.port_conflict import explain_conflict
+from openshell_bootstrap.gateway.evidence.diagnostics import Evidence
+from openshell_bootstrap.gateway.inside.node_password import repair_after_ready
+from openshell_bootstrap.gateway.inside.node_versions import check_no_downgrade
+from openshell_bootstrap.gateway.inside.readiness import Readiness, find_cordon, find_shortage
+from openshell_bootstrap.gateway.inside.stale_nodes import KeepPods, clean_stale_nodes
+from openshell_bootstrap.gateway.inside.stale_plan import Identity
+from openshell_bootstrap.gateway.journal import JournalFile
+from openshell_bootstrap.gateway.observe import Seen
+from openshell_bootstrap.gateway.record import GatewayRecord
+from openshell_bootstrap.gateway.request import StartRequest
+from openshell_bootstrap.gateway.results import CleanedNodes, Started
+from openshell_bootstrap.gateway.starting.after_start import (
     begin_of_life,
     finish_adoption,
     wait_for_node,
     wait_for_workloads,
 )
-from openshell_bootstrap.gateway.carry_out import Acting
-from openshell_bootstrap.gateway.diagnostics import Evidence
-from openshell_bootstrap.gateway.healthy import Healthy, find_healthy
-from openshell_bootstrap.gateway.journal import JournalFile
-from openshell_bootstrap.gateway.node_password import repair_after_ready
-from openshell_bootstrap.gateway.node_versions import check_no_downgrade
-from openshell_bootstrap.gateway.observe import Seen
-from openshell_bootstrap.gateway.plan import CreateNode, Pull, RemoveNode
-from openshell_bootstrap.gateway.port_conflict import explain_conflict
-from openshell_bootstrap.gateway.prepare import Means, Prepared, prepare
-from openshell_bootstrap.gateway.readiness import Readiness, find_cordon, find_shortage
-from openshell_bootstrap.gateway.record import GatewayRecord
-from openshell_bootstrap.gateway.request import StartRequest
-from openshell_bootstrap.gateway.results import CleanedNodes, Started
-from openshell_bootstrap.gateway.resume import (
+from openshell_bootstrap.gateway.starting.carry_out import Acting
+from openshell_bootstrap.gateway.starting.healthy import Healthy, find_healthy
+from openshell_bootstrap.gateway.starting.plan import CreateNode, Pull, RemoveNode
+from openshell_bootstrap.gateway.starting.prepare import Means, Prepared, prepare
+from openshell_bootstrap.gateway.starting.resume import (
     is_farewell,
     kept_files,
     opener,
@@ -42,9 +44,7 @@ from openshell_bootstrap.gateway.resume import (
     recreation_of,
     replaces,
 )
-from openshell_bootstrap.gateway.save_records import Found, reachable, save_records
-from openshell_bootstrap.gateway.stale_nodes import KeepPods, clean_stale_nodes
-from openshell_bootstrap.gateway.stale_plan import Identity
+from openshell_bootstrap.gateway.starting.save_records import Found, reachable, save_records
 from openshell_bootstrap.models import GatewaySpec
 
 _PORT_ATTEMPTS = 3

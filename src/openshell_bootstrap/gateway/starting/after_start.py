@@ -22,22 +22,22 @@ from openshell_bootstrap.errors import (
     WaitTimeoutError,
 )
 from openshell_bootstrap.events import NodeLog, Notice, Reporter, silent, step
-from openshell_bootstrap.gateway.diagnostics import Evidence
-from openshell_bootstrap.gateway.node_container import disabled_addons, k3s_command
-from openshell_bootstrap.gateway.node_log import (
+from openshell_bootstrap.gateway.evidence.diagnostics import Evidence
+from openshell_bootstrap.gateway.evidence.node_log import (
     SIGN_LINES,
     find_sign,
     last_log_lines,
     parse_moment,
 )
-from openshell_bootstrap.gateway.node_password import repair_rejected
-from openshell_bootstrap.gateway.observe import Seen
-from openshell_bootstrap.gateway.readiness import (
+from openshell_bootstrap.gateway.inside.node_password import repair_rejected
+from openshell_bootstrap.gateway.inside.readiness import (
     Readiness,
     find_failure,
     is_ready,
     observe_readiness,
 )
+from openshell_bootstrap.gateway.node_container import disabled_addons, k3s_command
+from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.models import Container, GatewaySpec, Patience
 from openshell_bootstrap.names import GatewayNames
 from openshell_bootstrap.settings import READY_PATIENCE, STOP_GRACE_S, WORKLOADS_PATIENCE

@@ -7,7 +7,7 @@ from openshell_bootstrap.errors import EngineError, GatewayStateError
 from openshell_bootstrap.gateway.node_container import object_labels
 from openshell_bootstrap.gateway.observe import Seen, is_helper
 from openshell_bootstrap.gateway.record import GatewayRecord
-from openshell_bootstrap.gateway.settle import Settled
+from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.models import ContainerSpec
 from openshell_bootstrap.settings import PROBE_PATIENCE
 from openshell_bootstrap.waits import wait_until
