@@ -11,7 +11,9 @@ HERMETIC = ("unit", "cli")
 ENGINE_FIXTURES = {"engine"}
 NODE_FIXTURES = {"node_image"}
 
-UNIT_TIMEOUT_S = 2
+UNIT_TIMEOUT_S = 10
+"""A test takes milliseconds; beside nodes that boot each of them may wait for the processor."""
+
 PROPERTY_TIMEOUT_S = 20
 """A property is a hundred examples. A busy machine is no reason for one to fail."""
 

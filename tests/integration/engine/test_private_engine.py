@@ -151,10 +151,13 @@ def test_what_finds_its_network_gone_takes_the_machine_for_a_new_one(private, im
     assert state.stdout.strip() == "true"
 
 
-def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
-    (tmp_path / "mine").write_text("mine")
+def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path_factory):
+    # A name of its own, because the path of a socket is bounded.
+    folder = tmp_path_factory.getbasetemp() / "f"
+    folder.mkdir()
+    (folder / "mine").write_text("mine")
     for command in ("up", "down"):
-        refused = run(TOOL, command, "--private", tmp_path, check=False)
+        refused = run(TOOL, command, "--private", folder, check=False)
         assert refused.returncode == 1
         assert "left alone" in refused.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert [path.name for path in folder.iterdir()] == ["mine"]

@@ -88,7 +88,10 @@ class Node:
         with tarfile.open(fileobj=buffer, mode="w") as tar:
             for name, text in files.items():
                 entry = tarfile.TarInfo(name)
-                entry.size, entry.mtime = len(text.encode()), int(time.time())
+                entry.size, entry.mtime = (
+                    len(text.encode()),
+                    time.time(),
+                )  # k3s looks for another one
                 tar.addfile(entry, io.BytesIO(text.encode()))
         assert self.container.put_archive(folder, buffer.getvalue())
 

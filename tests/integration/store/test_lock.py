@@ -166,7 +166,7 @@ def hold_as(user: int, store: Store, pipe: Connection) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become two users")
 def test_users_lock_the_file_that_another_user_made(store, tmp_path):
-    for folder in (tmp_path, *tmp_path.parents[:2]):
+    for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(folder.stat().st_mode | 0o011)
     store.locks.shared.parent.chmod(0o1777)
     fork = multiprocessing.get_context("fork")
@@ -174,6 +174,7 @@ def test_users_lock_the_file_that_another_user_made(store, tmp_path):
         ours, theirs = fork.Pipe()
         process = fork.Process(target=hold_as, args=(user, store, theirs))
         process.start()
+        theirs.close()  # one that ends before it says anything is then heard of
         assert ours.recv() == "held"
         assert lock_path(store).stat().st_uid == 12345
         with pytest.raises(LockedError) as caught, store.lock("engine", "t1"):

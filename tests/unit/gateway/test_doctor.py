@@ -206,8 +206,16 @@ def test_a_privileged_container_that_is_refused_is_removed(world, method):
 def test_an_engine_that_fails_itself_says_nothing_of_privileges(world, method):
     world.engine.fail(method, EngineUnavailableError("the engine failed", "500"), times=None)
     found = one(checked(world), "privileged", "unknown")
-    assert found.details == "the engine failed\n500"
+    assert found.details == "the engine failed: 500"
     assert found.remedies == ()
+
+
+def test_a_wait_in_which_the_engine_failed_says_nothing_of_privileges_either(world):
+    def fail(_container):
+        world.engine.fail("containers.find", EngineUnavailableError("failed", "500"), times=None)
+
+    world.engine.on_start(fail)
+    assert "500" in one(checked(world), "privileged", "unknown").details
 
 
 def test_an_interrupt_while_it_is_tried_removes_it(world):

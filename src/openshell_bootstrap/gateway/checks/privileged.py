@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.errors import BootstrapError, EngineUnavailableError, WaitTimeoutError
+from openshell_bootstrap.errors import BootstrapError, EngineUnavailableError
 from openshell_bootstrap.gateway.checks.findings import Finding, fine, unknown
 from openshell_bootstrap.models import Container, ContainerSpec, EngineInfo
 from openshell_bootstrap.names import LABEL_MANAGED_BY, LABEL_ROLE, MANAGED_BY
@@ -47,10 +47,13 @@ def try_privileged(engine: Engine, info: EngineInfo, image: str | None) -> Findi
             engine.containers.start(container_id)
             ended = _wait_for_end(engine, container_id)
             said = b"\n".join(engine.containers.logs(container_id, tail=5)).decode(errors="replace")
-    except (EngineUnavailableError, WaitTimeoutError) as error:
-        brief = "Privileged containers could not be tried"
-        return unknown("privileged", brief, _told(error))
     except BootstrapError as error:
+        # A wait whose looks failed tells of the engine, not of what it lets a container do.
+        if isinstance(error, EngineUnavailableError) or isinstance(
+            error.__cause__, EngineUnavailableError
+        ):
+            brief = "Privileged containers could not be tried"
+            return unknown("privileged", brief, _told(error))
         return Finding(
             check="privileged",
             severity="problem",
@@ -65,7 +68,7 @@ def try_privileged(engine: Engine, info: EngineInfo, image: str | None) -> Findi
 
 
 def _told(error: BootstrapError) -> str:
-    return "\n".join(part for part in (error.brief, error.details) if part)
+    return ": ".join(part for part in (error.brief, error.details) if part)
 
 
 def _judge(image: str, exit_code: int, said: str) -> Finding:

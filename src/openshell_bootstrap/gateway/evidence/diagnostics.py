@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.errors import BootstrapError, ConfigError, LockedError
+from openshell_bootstrap.errors import BootstrapError, ConfigError, LockedError, PullError
 from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway.evidence.collect import collect
 from openshell_bootstrap.gateway.evidence.collected import Collected
@@ -64,7 +64,7 @@ class Evidence:
         """
         try:
             yield
-        except (ConfigError, LockedError):
+        except (ConfigError, LockedError, PullError):
             raise
         except BootstrapError as error:
             self.keep(error)
