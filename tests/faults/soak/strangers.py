@@ -42,4 +42,5 @@ class Strangers:
         assert container["State"]["Running"], container["State"]
         file = self.docker("exec", self.name, "cat", "/data/file")
         assert file == self.secret, file
-        return [container["Id"], network["Id"], *(one["CreatedAt"] for one in made)]
+        # Not CreatedAt: that is the time of the volume's folder, which dockerd itself touches.
+        return [container["Id"], network["Id"], *(one["Mountpoint"] for one in made)]
