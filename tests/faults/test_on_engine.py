@@ -15,6 +15,7 @@ from tests.faults.engine_operations import (
 from tests.faults.engine_runner import EngineRunner
 from tests.faults.operations import commands_of_the_app
 from tests.faults.runner import Tally
+from tests.plugins.engine import missing
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -26,11 +27,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def runner(
-    place: Place, engine: DockerEngine, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    place: Place,
+    engine: DockerEngine,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> EngineRunner:
     url = engine.connection.endpoint.url
     if not url.startswith("unix://"):
-        pytest.skip(f"the door stands before a unix socket, and the engine is at {url}")
+        missing(request.config, f"the door stands before a unix socket, not before {url}")
     return EngineRunner(place, url.removeprefix("unix://"), tmp_path_factory.mktemp("door"))
 
 

@@ -107,7 +107,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[DockerEngine]:
     try:
         made.info()
     except BootstrapError as error:
-        _missing(request.config, f"{error.brief}: {error.details}")
+        missing(request.config, f"{error.brief}: {error.details}")
     yield made
     made.close()
 
@@ -189,7 +189,7 @@ def node_image(request: pytest.FixtureRequest, engine: DockerEngine) -> str:
     """The node image under test, which the engine must have."""
     reference = read_settings().node_image or NODE_IMAGE
     if engine.images.find(reference) is None:
-        _missing(request.config, f"the engine has no image {reference}: `make node-image`")
+        missing(request.config, f"the engine has no image {reference}: `make node-image`")
     return reference
 
 
@@ -235,7 +235,8 @@ def _told(container: Any) -> str:
     return f"{container.attrs['State']}\n{container.attrs['NetworkSettings']['Networks']}\n{log}"
 
 
-def _missing(config: pytest.Config, reason: str) -> NoReturn:
+def missing(config: pytest.Config, reason: str) -> NoReturn:
+    """Skip a test for what this machine lacks; fail it where nothing may be missing."""
     if is_required(config):
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
@@ -260,7 +261,7 @@ def _busybox(config: pytest.Config) -> Path:
         subprocess.run(["apt-get", "install", "-qq", "busybox-static"], check=True)
         found = shutil.which("busybox")
     if found is None:
-        _missing(config, "there is no busybox: install busybox-static")
+        missing(config, "there is no busybox: install busybox-static")
     return Path(found)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.faults.soak.private_engine import PrivateEngine
 from tests.integration.gateway.driver import Command
-from tests.plugins.tiers import is_required
+from tests.plugins.engine import missing
 
 DISK = "8G"
 PRIVATE = pytest.StashKey[PrivateEngine]()
@@ -21,7 +21,7 @@ def private_engine(
 ) -> Iterator[PrivateEngine]:
     """An engine on a disk of 8 GiB, with the images that tests need."""
     if os.geteuid() != 0:
-        (pytest.fail if is_required(request.config) else pytest.skip)("only root starts engines")
+        missing(request.config, "only root may start engines")
     made = PrivateEngine(DISK)
     request.config.stash[PRIVATE] = made
     made.load(node_image, tiny_image)

@@ -12,6 +12,7 @@ from openshell_bootstrap.engine.endpoint import resolve
 from openshell_bootstrap.errors import ConfigError
 from openshell_bootstrap.settings import read_settings
 from tests.integration.engine.doors import make_certificates
+from tests.plugins.engine import missing
 
 SHOWN = "{{.Name}} {{.Endpoints.docker.Host}} {{.Endpoints.docker.SkipTLSVerify}} {{.TLSMaterial}}"
 
@@ -60,9 +61,11 @@ def docker(environ: dict[str, str], *words: str) -> subprocess.CompletedProcess[
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def base(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, str]:
     if shutil.which("docker") is None:
-        pytest.skip("there is no docker command to compare with")
+        missing(request.config, "there is no docker command to compare with")
     folder = tmp_path_factory.mktemp("docker")
     certs = folder / "certs"
     certs.mkdir()

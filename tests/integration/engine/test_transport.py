@@ -14,6 +14,7 @@ from openshell_bootstrap.errors import EngineUnavailableError
 from openshell_bootstrap.models import ContainerSpec, FileEntry
 from openshell_bootstrap.settings import DockerSettings
 from tests.integration.engine.doors import make_certificates, tcp_door
+from tests.plugins.engine import missing
 
 SLEEPER = ContainerSpec(
     name="",
@@ -45,9 +46,9 @@ exec sh -c "$*"
 
 
 @pytest.fixture
-def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def ssh(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if shutil.which("docker") is None:
-        pytest.skip("there is no docker command to be run over there")
+        missing(request.config, "there is no docker command to be run over there")
     command = tmp_path / "bin" / "ssh"
     command.parent.mkdir()
     command.write_text(SSH)
