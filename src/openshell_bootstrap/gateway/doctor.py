@@ -4,7 +4,7 @@ It asks the same questions as a start's own checks, about the same gateway, and 
 start does not hang on. Nothing is changed but for a container that it makes, tries and removes.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from openshell_bootstrap.engine.api import Engine
@@ -14,14 +14,11 @@ from openshell_bootstrap.gateway.checks import preflight
 from openshell_bootstrap.gateway.checks.findings import (
     CLOCK_TOLERANCE_S,
     Finding,
-    cgroup_finding,
-    clock_finding,
-    disk_finding,
     engine_finding,
     fine,
-    inotify_findings,
     kernel_findings,
-    memory_finding,
+    machine_findings,
+    problem,
     prune_finding,
     unknown,
 )
@@ -102,28 +99,16 @@ def _of_gateway(request: StartRequest, means: Means, info: EngineInfo) -> Iterat
             checks = examine(request, means)
     except LockedError as error:
         yield unknown("lock", error.brief, error.details)
-        yield from _host_alone(means, info)
+        yield from machine_findings(info, means.host.facts(info), is_new=False)
     except BootstrapError as error:
         yield Finding.of_error("gateway", error)
-        yield from _host_alone(means, info)
+        yield from machine_findings(info, means.host.facts(info), is_new=False)
     else:
         image = checks.spec.image
         yield from preflight.standing_findings(checks)
         yield from preflight.host_findings(checks, means.host)
         yield from _volume_age(checks.seen.volume, means.host)
     yield try_privileged(means.engine, info, image if _is_present(means.engine, image) else None)
-
-
-def _host_alone(means: Means, info: EngineInfo) -> Iterable[Finding]:
-    """What can be said of the engine's host where nothing can be said of the gateway."""
-    facts = means.host.facts(info)
-    return [
-        *inotify_findings(facts),
-        cgroup_finding(info),
-        disk_finding(info, facts, is_new=False),
-        memory_finding(info, facts),
-        clock_finding(info),
-    ]
 
 
 def _lock_finding(name: str, notice: str) -> Finding:
@@ -146,13 +131,12 @@ def _volume_age(volume: Volume | None, host: Host) -> Iterator[Finding]:
     except ValueError:
         return
     if host.now() < made_at - CLOCK_TOLERANCE_S:
-        yield Finding(
-            check="clock",
-            severity="problem",
-            brief="This host's clock stands before the moment at which the volume was made",
+        yield problem(
+            "clock",
+            "This host's clock stands before the moment at which the volume was made",
+            "Set the clock: `timedatectl set-ntp true`.",
             details=f"The volume {volume.name} was made at {volume.created_at}: the cluster's "
             "certificates are not valid yet.",
-            remedies=("Set the clock: `timedatectl set-ntp true`.",),
         )
 
 

@@ -85,6 +85,25 @@ def fine(check: str, brief: str) -> Finding:
     return Finding(check=check, severity="fine", brief=brief)
 
 
+def problem(
+    check: str,
+    brief: str,
+    remedy: str,
+    *,
+    details: str = "",
+    kind: type[BootstrapError] = EngineError,
+) -> Finding:
+    """A start would fail, and there is one thing to do about it."""
+    return Finding(
+        check=check,
+        severity="problem",
+        brief=brief,
+        details=details,
+        remedies=(remedy,),
+        kind=kind,
+    )
+
+
 def unknown(check: str, brief: str, details: str = "") -> Finding:
     """Nobody could say."""
     return Finding(check=check, severity="unknown", brief=brief, details=details)
@@ -94,22 +113,29 @@ def engine_finding(engine: EngineInfo) -> Finding:
     """Whether the engine is one that can run a node at all."""
     where = f"endpoint {engine.endpoint} ({engine.endpoint_source})"
     if engine.os_type != "linux":
-        return Finding(
-            check="engine",
-            severity="problem",
-            brief=f"The Docker engine runs {engine.os_type} containers, and a node is a Linux one",
+        return problem(
+            "engine",
+            f"The Docker engine runs {engine.os_type} containers, and a node is a Linux one",
+            "Switch it to Linux containers, or set DOCKER_HOST to another engine.",
             details=where,
-            remedies=("Switch it to Linux containers, or set DOCKER_HOST to another engine.",),
         )
     if engine.is_rootless:
-        return Finding(
-            check="engine",
-            severity="problem",
-            brief="The Docker engine runs rootless, and a node needs a privileged container",
+        return problem(
+            "engine",
+            "The Docker engine runs rootless, and a node needs a privileged container",
+            "Use the system's own engine: `docker context use default`.",
             details=where,
-            remedies=("Use the system's own engine: `docker context use default`.",),
         )
     return fine("engine", f"Docker {engine.version}, API {engine.api_version}, {where}")
+
+
+def machine_findings(engine: EngineInfo, host: HostFacts, *, is_new: bool) -> Iterator[Finding]:
+    """Whether the engine's host can carry a node, new or one that was there before."""
+    yield from inotify_findings(host)
+    yield cgroup_finding(engine)
+    yield disk_finding(engine, host, is_new=is_new)
+    yield memory_finding(engine, host)
+    yield clock_finding(engine)
 
 
 def prune_finding(engine: EngineInfo) -> Finding:
@@ -128,15 +154,12 @@ def prune_finding(engine: EngineInfo) -> Finding:
 def cgroup_finding(engine: EngineInfo) -> Finding:
     """Whether a kubelet finds the cgroup controllers that it wants."""
     if engine.missing_controllers:
-        return Finding(
-            check="cgroups",
-            severity="problem",
-            brief="The kernel lacks cgroup controllers that a node needs: "
+        return problem(
+            "cgroups",
+            "The kernel lacks cgroup controllers that a node needs: "
             f"{', '.join(engine.missing_controllers)}",
+            "Turn them on at boot, `cgroup_enable=memory` for memory, and start the host anew.",
             details=f"cgroup v{engine.cgroup_version}, kernel {engine.kernel or 'unknown'}",
-            remedies=(
-                "Turn them on at boot, `cgroup_enable=memory` for memory, and start the host anew.",
-            ),
         )
     return fine("cgroups", f"cgroup v{engine.cgroup_version} with all controllers that are needed")
 
@@ -209,12 +232,11 @@ def memory_finding(engine: EngineInfo, host: HostFacts) -> Finding:
     """Whether there is memory for a node and some pods."""
     total, available = engine.memory_bytes, host.available_memory
     if total < MIN_MEMORY:
-        return Finding(
-            check="memory",
-            severity="problem",
-            brief=f"The engine's host has {_mib(total)} of memory",
+        return problem(
+            "memory",
+            f"The engine's host has {_mib(total)} of memory",
+            "Give the host, or the engine's virtual machine, more memory.",
             details=f"A node alone needs {_mib(MIN_MEMORY)}.",
-            remedies=("Give the host, or the engine's virtual machine, more memory.",),
         )
     if total < GOOD_MEMORY:
         return Finding(

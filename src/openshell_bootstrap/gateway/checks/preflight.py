@@ -18,13 +18,10 @@ from openshell_bootstrap.errors import (
 from openshell_bootstrap.events import Notice, Reporter
 from openshell_bootstrap.gateway.checks.findings import (
     Finding,
-    cgroup_finding,
-    clock_finding,
-    disk_finding,
     engine_finding,
     fine,
-    inotify_findings,
-    memory_finding,
+    machine_findings,
+    problem,
     unknown,
 )
 from openshell_bootstrap.gateway.checks.host import Host
@@ -83,13 +80,7 @@ def host_findings(checks: Checks, host: Host) -> Iterator[Finding]:
     seen, spec = checks.seen, checks.spec
     return chain(
         _mount_findings(spec, is_local=seen.engine.is_local),
-        inotify_findings(seen.host),
-        [
-            cgroup_finding(seen.engine),
-            disk_finding(seen.engine, seen.host, is_new=seen.volume is None),
-            memory_finding(seen.engine, seen.host),
-            clock_finding(seen.engine),
-        ],
+        machine_findings(seen.engine, seen.host, is_new=seen.volume is None),
         _port_findings(spec, seen, host),
     )
 
@@ -114,11 +105,9 @@ def _raise(problems: list[BootstrapError]) -> None:
         return
     first, *rest = problems
     if rest:
-        more = [f"also: {problem.brief}" for problem in rest]
+        more = [f"also: {one.brief}" for one in rest]
         first.details = "\n".join([part for part in (first.details, *more) if part])
-        first.remedies = tuple(
-            dict.fromkeys(remedy for problem in problems for remedy in problem.remedies)
-        )
+        first.remedies = tuple(dict.fromkeys(remedy for one in problems for remedy in one.remedies))
     raise first
 
 
@@ -136,13 +125,12 @@ def _image_finding(checks: Checks) -> Finding:
 def _volume_findings(seen: Seen) -> Iterator[Finding]:
     users = [user for user in seen.volume_users if user.is_up]
     for user in users:
-        yield Finding(
-            check="volume",
-            severity="problem",
-            brief=f"The container {user.name} uses the volume {seen.names.volume}",
+        yield problem(
+            "volume",
+            f"The container {user.name} uses the volume {seen.names.volume}",
+            f"Stop it first: `docker stop {user.name}`.",
             details=f"container {user.id[:12]}, image {user.image}, {user.status}; two nodes "
             "on one volume would destroy its datastore",
-            remedies=(f"Stop it first: `docker stop {user.name}`.",),
             kind=GatewayStateError,
         )
     if not users:
@@ -180,13 +168,7 @@ def _network_finding(checks: Checks) -> Finding:
 
 def _network_problem(brief: str, networks: Iterable[Network], remedy: str) -> Finding:
     told = [f"{one.name} ({one.id[:12]}) {' '.join(one.subnets)}".rstrip() for one in networks]
-    return Finding(
-        check="network",
-        severity="problem",
-        brief=brief,
-        details="\n".join(told),
-        remedies=(remedy,),
-    )
+    return problem("network", brief, remedy, details="\n".join(told))
 
 
 def _mount_findings(spec: GatewaySpec, *, is_local: bool) -> Iterator[Finding]:
@@ -198,22 +180,20 @@ def _mount_findings(spec: GatewaySpec, *, is_local: bool) -> Iterator[Finding]:
             yield Finding.of_error("mounts", error)
             continue
         if mount.target in targets:
-            yield _mount_problem(
+            yield problem(
+                "mounts",
                 f"Two volumes are to be mounted at {mount.target}",
                 "Give every `-v` another place in the node.",
+                kind=ConfigError,
             )
         targets.add(mount.target)
         if is_local and mount.kind == "bind" and not Path(mount.source).exists():
-            yield _mount_problem(
+            yield problem(
+                "mounts",
                 f"The host has no {mount.source}, which is to be mounted at {mount.target}",
                 "Make it first, or correct the path given with `-v`.",
+                kind=ConfigError,
             )
-
-
-def _mount_problem(brief: str, remedy: str) -> Finding:
-    return Finding(
-        check="mounts", severity="problem", brief=brief, remedies=(remedy,), kind=ConfigError
-    )
 
 
 def _port_findings(spec: GatewaySpec, seen: Seen, host: Host) -> Iterator[Finding]:
@@ -222,26 +202,24 @@ def _port_findings(spec: GatewaySpec, seen: Seen, host: Host) -> Iterator[Findin
     for index, port in enumerate(wanted):
         name = f"The host port {port.address}:{port.host_port}"
         if any(overlap(port, other) for other in wanted[:index]):
-            yield _port_problem(
+            yield problem(
+                "port",
                 f"{name} is asked for twice",
                 "Give every published port another port of the host.",
-                ConfigError,
+                kind=ConfigError,
             )
         elif any(overlap(port, ours) for ours in own):
             yield fine("port", f"{name} is the gateway's own")
         elif why := _hindrance(port, seen, host):
-            yield _port_problem(
+            yield problem(
+                "port",
                 f"{name} cannot be had: {why}",
                 "Free it, or give the gateway another one "
                 "(`--api-port` for the API, `-p` for further ports).",
-                PortConflictError,
+                kind=PortConflictError,
             )
         else:
             yield fine("port", f"{name} is free")
-
-
-def _port_problem(brief: str, remedy: str, kind: type[BootstrapError]) -> Finding:
-    return Finding(check="port", severity="problem", brief=brief, remedies=(remedy,), kind=kind)
 
 
 def _hindrance(port: PublishedPort, seen: Seen, host: Host) -> str | None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import BootstrapError, EngineUnavailableError
-from openshell_bootstrap.gateway.checks.findings import Finding, fine, unknown
+from openshell_bootstrap.gateway.checks.findings import Finding, fine, problem, unknown
 from openshell_bootstrap.models import Container, ContainerSpec, EngineInfo
 from openshell_bootstrap.names import LABEL_MANAGED_BY, LABEL_ROLE, MANAGED_BY
 from openshell_bootstrap.settings import PROBE_PATIENCE
@@ -54,15 +54,12 @@ def try_privileged(engine: Engine, info: EngineInfo, image: str | None) -> Findi
         ):
             brief = "Privileged containers could not be tried"
             return unknown("privileged", brief, _told(error))
-        return Finding(
-            check="privileged",
-            severity="problem",
-            brief="A privileged container cannot be run",
+        return problem(
+            "privileged",
+            "A privileged container cannot be run",
+            "Let the engine run privileged containers: see its authorization plugins, its "
+            "runtime and, on a virtual machine, what that one may do.",
             details=_told(error),
-            remedies=(
-                "Let the engine run privileged containers: see its authorization plugins, its "
-                "runtime and, on a virtual machine, what that one may do.",
-            ),
         )
     return _judge(image, ended.exit_code, said)
 
@@ -83,12 +80,11 @@ def _judge(image: str, exit_code: int, said: str) -> Finding:
             remedies=("`modprobe overlay` as root on the engine's host.",),
         )
     why = "may not mount" if exit_code == _NO_MOUNT else f"ended with {exit_code}"
-    return Finding(
-        check="privileged",
-        severity="problem",
-        brief=f"A privileged container of {image} {why}",
+    return problem(
+        "privileged",
+        f"A privileged container of {image} {why}",
+        "See what keeps it from that: `docker run --rm --privileged IMAGE mount`.",
         details=said,
-        remedies=("See what keeps it from that: `docker run --rm --privileged IMAGE mount`.",),
     )
 
 
