@@ -1,7 +1,8 @@
 """Never start empty where data was: only the user can say that it is given up. Pure."""
 
 from openshell_bootstrap.errors import GatewayStateError, LostVolumeError
-from openshell_bootstrap.gateway.observe import OnVolume, Seen
+from openshell_bootstrap.gateway.classify import classify
+from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.models import Unknown
 from openshell_bootstrap.store.metadata import HostRecord
@@ -55,12 +56,9 @@ def _absent(seen: Seen, host_record: HostRecord | Unknown | None) -> LostVolumeE
 
 def _emptied(seen: Seen) -> LostVolumeError | None:
     """A volume that bears the name and nothing of the cluster that this host knows."""
-    known = seen.host_copy.cluster_id if seen.host_copy is not None else ""
-    on_volume = seen.on_volume
-    if not known or not isinstance(on_volume, OnVolume):
+    if classify(seen).volume != "emptied":
         return None
-    if on_volume.record is not None or on_volume.cluster_id:
-        return None
+    known = (seen.host_copy and seen.host_copy.cluster_id) or ""
     return LostVolumeError(
         f"The data volume of the gateway {seen.names.gateway!r} is empty",
         details=f"The volume {seen.names.volume} holds neither a record nor authorities, and this "

@@ -9,6 +9,7 @@ from openshell_bootstrap.gateway.checks import preflight
 from openshell_bootstrap.gateway.checks.findings import disk_finding
 from openshell_bootstrap.gateway.checks.host import Host
 from openshell_bootstrap.gateway.checks.ports import api_port_candidates, choose_api_port
+from openshell_bootstrap.gateway.classify import classify
 from openshell_bootstrap.gateway.inside.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.lock import hold_lock
 from openshell_bootstrap.gateway.observe import OnVolume, Seen, observe
@@ -156,7 +157,7 @@ def _observe(request: StartRequest, means: Means, *, may_pull: bool) -> Seen:
 
 def _refuse_full_disk(seen: Seen) -> None:
     """An engine without any room cannot even read a volume: tell the cause, not its effect."""
-    if isinstance(seen.on_volume, OnVolume) and type(seen.record) is Unknown:
+    if isinstance(seen.on_volume, OnVolume) and classify(seen).record == "unknown":
         finding = disk_finding(seen.engine, seen.host, is_new=False)
         if finding.severity == "problem":
             raise finding.as_error()

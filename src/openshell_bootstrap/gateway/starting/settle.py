@@ -13,6 +13,7 @@ from openshell_bootstrap.errors import (
     GatewayStateError,
 )
 from openshell_bootstrap.gateway.checks.ports import LOOPBACK
+from openshell_bootstrap.gateway.classify import classify
 from openshell_bootstrap.gateway.node_container import (
     API_PORT,
     describe_changes,
@@ -132,9 +133,9 @@ def _check_cluster(seen: Seen, record: GatewayRecord) -> None:
 
     Authorities that are lost are none of this: k3s brings them back from its datastore.
     """
-    found = seen.on_volume.cluster_id if isinstance(seen.on_volume, OnVolume) else ""
-    if not record.cluster_id or not found or found == record.cluster_id:
+    if classify(seen).record != "other-cluster":
         return
+    found = seen.on_volume.cluster_id if isinstance(seen.on_volume, OnVolume) else ""
     raise GatewayStateError(
         f"The volume {seen.names.volume} does not hold the cluster that its record names",
         details=f"SHA-256 of server/tls/server-ca.crt: {found}\n"
