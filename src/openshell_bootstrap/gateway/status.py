@@ -9,7 +9,7 @@ from openshell_bootstrap.errors import EngineError
 from openshell_bootstrap.gateway.bundle_changes import read_bundle_changes
 from openshell_bootstrap.gateway.classify import Outside, build_state, describe_end
 from openshell_bootstrap.gateway.drift import describe_drift
-from openshell_bootstrap.gateway.evidence.node_log import find_sign, parse_moment
+from openshell_bootstrap.gateway.evidence.node_log import begin_s, find_sign
 from openshell_bootstrap.gateway.inside.claims import describe_claims
 from openshell_bootstrap.gateway.inside.look import Inside, complain, look_inside
 from openshell_bootstrap.gateway.journal import Journal, decode_journal, describe_pending
@@ -213,10 +213,8 @@ def _drift(
 
 def _age_s(container: Container | None, inside: Inside) -> float:
     """Seconds since k3s was started last: PID 1 starts it again in the same container."""
-    begun = inside.readiness.started_s or 0.0
-    if container is not None and container.started_at:
-        begun = max(begun, parse_moment(container.started_at).timestamp())
-    return time.time() - begun
+    of_container = begin_s(container) if container else 0.0
+    return time.time() - max(inside.readiness.started_s or 0.0, of_container)
 
 
 def _log(engine: Engine, container: Container | None) -> str:

@@ -94,8 +94,12 @@ def lose_power(scene: Scene) -> None:
     scene.engine.up()
 
 
-def kill_dockerd(scene: Scene) -> None:
+def kill_dockerd_for_now(scene: Scene) -> None:
     scene.engine.kill()
+
+
+def kill_dockerd(scene: Scene) -> None:
+    kill_dockerd_for_now(scene)
     scene.engine.up()
 
 
@@ -108,15 +112,11 @@ def fill_disk(scene: Scene) -> None:
     """For a while it runs without a byte of room; then it is freed in one of several orders."""
     scene.engine.fill()
     time.sleep(scene.chance.uniform(0, FULL_S))
-    end = scene.chance.choice((None, stop, docker_kill, kill_pid_1, kill_dockerd))
-    if end is kill_dockerd:
-        scene.engine.kill()  # and dockerd itself needs room to come up again
-        scene.engine.free()
-        scene.engine.up()
-        return
+    end = scene.chance.choice((None, stop, docker_kill, kill_pid_1, kill_dockerd_for_now))
     if end:
         end(scene)
     scene.engine.free()
+    scene.engine.up()  # only now, if it was killed: dockerd needs room itself
 
 
 ENDS: dict[str, Callable[[Scene], None]] = {

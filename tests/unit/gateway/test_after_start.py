@@ -12,11 +12,10 @@ from openshell_bootstrap.errors import (
     WaitTimeoutError,
 )
 from openshell_bootstrap.gateway.inside.readiness import Readiness
+from openshell_bootstrap.gateway.inside.workloads import expected_workloads, missing_workloads
 from openshell_bootstrap.gateway.starting.after_start import (
     begin_of_life,
-    expected_workloads,
     finish_adoption,
-    missing_workloads,
     wait_for_node,
     wait_for_workloads,
 )

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from openshell_bootstrap.errors import EngineError, GatewayStateError, WaitTimeoutError
-from openshell_bootstrap.gateway.inside.node_versions import (
+from openshell_bootstrap.gateway.observe import OnVolume
+from openshell_bootstrap.gateway.starting.node_versions import (
     check_no_downgrade,
     image_version,
     parse_version,
 )
-from openshell_bootstrap.gateway.observe import OnVolume
 from openshell_bootstrap.gateway.starting.settle import Settled
 from openshell_bootstrap.models import Unknown
 from tests.unit.gateway.specs import IMAGE, RECORD, SPEC, standing

@@ -23,7 +23,7 @@ from openshell_bootstrap.errors import (
     ContainerNotRunningError,
     NodeRefusedError,
 )
-from openshell_bootstrap.gateway.evidence.node_log import parse_moment
+from openshell_bootstrap.gateway.evidence.node_log import begin_s, parse_moment
 from openshell_bootstrap.gateway.inside.claims import Storage
 from openshell_bootstrap.gateway.inside.readiness import (
     Readiness,
@@ -34,8 +34,8 @@ from openshell_bootstrap.gateway.inside.readiness import (
     refused,
     unseen,
 )
+from openshell_bootstrap.gateway.inside.workloads import expected_workloads
 from openshell_bootstrap.gateway.results import NodeStatus, WorkloadStatus
-from openshell_bootstrap.gateway.starting.after_start import expected_workloads
 from openshell_bootstrap.gateway.state import Complaint, NodePart
 from openshell_bootstrap.models import Container, GatewaySpec, Unknown
 from openshell_bootstrap.settings import USAGE_TIMEOUT_S
@@ -159,8 +159,7 @@ def look_inside(
 
 def _ask(kubectl: Kubectl, container: Container, *, is_retired: bool) -> SinceStart:
     if is_retired:  # what its node says was said in this life if it was after this start
-        started_s = int(parse_moment(container.started_at).timestamp())
-        return SinceStart(started_s, kubectl.get_json(*KINDS))
+        return SinceStart(int(begin_s(container)), kubectl.get_json(*KINDS))
     seen = kubectl.get_json_since_start(*KINDS)
     if seen is None:
         raise ClusterUnreachableError("k3s was not started yet")

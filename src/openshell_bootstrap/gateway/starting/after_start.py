@@ -1,14 +1,14 @@
 """What follows once the node's container runs: wait, and explain what keeps it from being ready."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
 from openshell_bootstrap.cluster.evidence import describe_unwell, observe_evidence
 from openshell_bootstrap.cluster.kubectl import Kubectl, await_kubelet
 from openshell_bootstrap.cluster.node_exec import NodeExec
-from openshell_bootstrap.cluster.workloads import Workload, observe_workloads
+from openshell_bootstrap.cluster.workloads import observe_workloads
 from openshell_bootstrap.diagnosis import DECISIVE, NODE_PASSWORD_REJECTED, About, Signs, diagnose
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.engine.node import ContainerNode
@@ -36,7 +36,7 @@ from openshell_bootstrap.gateway.inside.readiness import (
     is_ready,
     observe_readiness,
 )
-from openshell_bootstrap.gateway.node_container import disabled_addons, k3s_command
+from openshell_bootstrap.gateway.inside.workloads import expected_workloads, missing_workloads
 from openshell_bootstrap.gateway.observe import Seen
 from openshell_bootstrap.models import Container, GatewaySpec, Patience
 from openshell_bootstrap.names import GatewayNames
@@ -45,8 +45,6 @@ from openshell_bootstrap.waits import wait_until
 
 _LOG_LINES = 20
 _SHOWN_PODS = 6
-_ADDON_WORKLOADS = {"coredns": "coredns", "local-storage": "local-path-provisioner"}
-"""Workloads by the addon that brings them; of k3s's addons these two are on in a gateway."""
 
 
 def wait_for_node(
@@ -220,21 +218,6 @@ def begin_of_life(readiness: Readiness) -> datetime:
     if readiness.container is None:
         raise GatewayUnhealthyError("The node's container is gone")
     return parse_moment(readiness.container.started_at)
-
-
-def expected_workloads(spec: GatewaySpec) -> frozenset[str]:
-    """Workloads that k3s brings up for the addons that are not off.
-
-    On a new cluster they come some seconds after the API, so their absence proves nothing.
-    """
-    off = disabled_addons(k3s_command(spec))
-    return frozenset(name for addon, name in _ADDON_WORKLOADS.items() if addon not in off)
-
-
-def missing_workloads(seen: Sequence[Workload], expected: frozenset[str]) -> tuple[str, ...]:
-    """Names of workloads that are not there yet or not available."""
-    absent = expected - {one.name for one in seen}
-    return (*sorted(absent), *(one.name for one in seen if not one.is_available))
 
 
 def finish_adoption(engine: Engine, names: GatewayNames, seen: Seen, report: Reporter) -> None:

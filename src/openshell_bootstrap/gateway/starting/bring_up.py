@@ -17,7 +17,6 @@ from openshell_bootstrap.events import Notice
 from openshell_bootstrap.gateway.checks.port_conflict import explain_conflict
 from openshell_bootstrap.gateway.evidence.diagnostics import Evidence
 from openshell_bootstrap.gateway.inside.node_password import repair_after_ready
-from openshell_bootstrap.gateway.inside.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.inside.readiness import Readiness, find_cordon, find_shortage
 from openshell_bootstrap.gateway.inside.stale_nodes import KeepPods, clean_stale_nodes
 from openshell_bootstrap.gateway.inside.stale_plan import Identity
@@ -34,6 +33,7 @@ from openshell_bootstrap.gateway.starting.after_start import (
 )
 from openshell_bootstrap.gateway.starting.carry_out import Acting
 from openshell_bootstrap.gateway.starting.healthy import Healthy, find_healthy
+from openshell_bootstrap.gateway.starting.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.starting.plan import CreateNode, Pull, RemoveNode
 from openshell_bootstrap.gateway.starting.prepare import Means, Prepared, prepare
 from openshell_bootstrap.gateway.starting.resume import (
@@ -67,9 +67,16 @@ def bring_up(request: StartRequest, means: Means) -> Started:
     for notice in ready.plan.notices:
         means.report(Notice(notice))
     acting = Acting(engine=means.engine, request=request, spec=spec, seen=seen, report=means.report)
+    evidence = Evidence(
+        name=spec.name,
+        operation="start",
+        engine=means.engine,
+        store=means.store,
+        report=means.report,
+    )
     try:
         with _first_start_leaves_nothing(acting, is_first=not seen.exists):
-            up = _act(ready, acting, means)
+            up = _act(ready, acting, means, evidence)
     except PortConflictError as conflict:
         lost = means.lost_ports | {spec.api_port.host_port}
         was_chosen = request.api_port is None and not seen.exists
@@ -79,29 +86,18 @@ def bring_up(request: StartRequest, means: Means) -> Started:
             raise told from conflict
         means.report(Notice(f"{conflict.brief}: another port is chosen."))
         return bring_up(request, replace(means, lost_ports=lost))
-    with _evidence(ready, means).kept():
+    with evidence.kept():
         return _settle_in(ready, acting, up, means)
 
 
-def _evidence(ready: Prepared, means: Means) -> Evidence:
-    return Evidence(
-        name=ready.settled.spec.name,
-        operation="start",
-        engine=means.engine,
-        store=means.store,
-        report=means.report,
-    )
-
-
-def _act(ready: Prepared, acting: Acting, means: Means) -> _Up:
+def _act(ready: Prepared, acting: Acting, means: Means, evidence: Evidence) -> _Up:
     """Carry the plan out and wait; what can be seen of a failure is saved before any clean-up."""
-    evidence = _evidence(ready, means)
     with evidence.kept():
-        _carry_out(ready, acting, means)
+        _carry_out(ready, acting, means, evidence)
         return _wait(ready, acting, evidence)
 
 
-def _carry_out(ready: Prepared, acting: Acting, means: Means) -> None:
+def _carry_out(ready: Prepared, acting: Acting, means: Means, evidence: Evidence) -> None:
     """Take the plan's steps; what a replacement needs to be gone on with is on the volume first."""
     name = ready.settled.spec.name
     will_replace, is_pending = replaces(ready.plan), pending_of(ready.seen) is not None
@@ -111,7 +107,7 @@ def _carry_out(ready: Prepared, acting: Acting, means: Means) -> None:
             _announce(ready, acting, means)
             will_replace, is_pending = False, True
         if isinstance(one.action, RemoveNode):
-            _evidence(ready, means).keep_replaced(one.action.container)
+            evidence.keep_replaced(one.action.container)
         with _elsewhere(name):
             acting.do(one.action)
         if isinstance(one.action, Pull):

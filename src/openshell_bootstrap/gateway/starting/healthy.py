@@ -13,11 +13,8 @@ from openshell_bootstrap.gateway.inside.readiness import Readiness, is_ready
 from openshell_bootstrap.gateway.inside.stale_nodes import KINDS as NODE_KINDS
 from openshell_bootstrap.gateway.inside.stale_nodes import parse_state
 from openshell_bootstrap.gateway.inside.stale_plan import Identity, list_departed
-from openshell_bootstrap.gateway.starting.after_start import (
-    begin_of_life,
-    expected_workloads,
-    missing_workloads,
-)
+from openshell_bootstrap.gateway.inside.workloads import expected_workloads, missing_workloads
+from openshell_bootstrap.gateway.starting.after_start import begin_of_life
 from openshell_bootstrap.gateway.starting.save_records import NODE_KUBECONFIG
 from openshell_bootstrap.models import GatewaySpec
 

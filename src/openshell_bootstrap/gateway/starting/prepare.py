@@ -10,12 +10,12 @@ from openshell_bootstrap.gateway.checks.findings import disk_finding
 from openshell_bootstrap.gateway.checks.host import Host
 from openshell_bootstrap.gateway.checks.ports import api_port_candidates, choose_api_port
 from openshell_bootstrap.gateway.classify import classify
-from openshell_bootstrap.gateway.inside.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.lock import hold_lock
 from openshell_bootstrap.gateway.observe import OnVolume, Seen, observe
 from openshell_bootstrap.gateway.request import StartRequest
 from openshell_bootstrap.gateway.starting.carry_out import pull_image
 from openshell_bootstrap.gateway.starting.lost_volume import is_given_up
+from openshell_bootstrap.gateway.starting.node_versions import check_no_downgrade
 from openshell_bootstrap.gateway.starting.plan import CreateNode, StartPlan
 from openshell_bootstrap.gateway.starting.plan import plan_start as plan_steps
 from openshell_bootstrap.gateway.starting.resume import complete, describe_resumed, take_up
