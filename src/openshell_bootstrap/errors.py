@@ -27,6 +27,7 @@
       GatewayStateError               4
         LostVolumeError                  its data is gone; the user may say that it is given up
       GatewayUnhealthyError           8
+        NodeStoppedError                 a node that was left running is stopped, or gone, since
       LockedError                    10  held by another command (transient)
         UnusableLockError                its file is not one that can be locked
 
@@ -178,6 +179,10 @@ class GatewayUnhealthyError(BootstrapError):
     """The gateway runs, or ran, but is not well; filled from a diagnosis."""
 
     exit_code = 8
+
+
+class NodeStoppedError(GatewayUnhealthyError):
+    """A node that was left as it ran has ended in order, or is gone: somebody told it to."""
 
 
 class LockedError(BootstrapError):

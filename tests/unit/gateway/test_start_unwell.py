@@ -175,3 +175,48 @@ def test_a_workload_whose_addon_is_off_is_not_waited_for(world):
         del world.kube.objects[key]
     world.start()
     assert world.clock.slept == []
+
+
+def end_in_the_wait(world, end):
+    """The node is not ready yet, and at the second look of the wait it ends."""
+    world.start()
+    world.changes()
+    world.kube.get("Node", "openshell-t1")["status"]["conditions"] = []
+    inner, looks = world.nodes.run, []
+
+    def run(container, argv, stdin):
+        looks.append(argv)
+        if len(looks) == 3:
+            end()
+            world.engine.on_exec(inner)
+            raise ContainerNotRunningError("it ended")
+        return inner(container, argv, stdin)
+
+    world.engine.on_exec(run)
+
+
+def test_a_stop_whose_command_was_killed_and_that_ends_now_is_not_in_the_way_of_a_start(world):
+    """The engine goes on stopping a container for whom nobody waits any more."""
+    end_in_the_wait(world, lambda: world.engine.end(NAME, 0))
+    done = world.start()
+    assert [one.what for one in done.actions] == [f"start the container {NAME}"]
+    assert "it was stopped meanwhile" in world.notices
+    assert world.engine.seen(NAME).status == "running"
+    assert not list(world.store.diagnostics.root.glob("**/*.tar.gz"))
+
+
+def test_a_container_that_is_removed_in_the_wait_is_made_again(world):
+    end_in_the_wait(world, lambda: world.engine.prune(NAME))
+    tree = world.engine.volume_files(NAME)
+    world.start()
+    assert world.engine.seen(NAME).status == "running"
+    assert world.engine.volume_files(NAME) is tree
+    check_tidy(world)
+
+
+def test_a_node_that_fails_in_the_wait_is_told_and_not_started_again(world):
+    end_in_the_wait(world, lambda: world.engine.end(NAME, 1))
+    with pytest.raises(GatewayUnhealthyError, match="exit code 1") as ended:
+        world.start()
+    assert ended.value.diagnostics
+    assert world.changes() == []

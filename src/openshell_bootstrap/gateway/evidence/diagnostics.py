@@ -14,7 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from openshell_bootstrap.engine.api import Engine
-from openshell_bootstrap.errors import BootstrapError, ConfigError, LockedError, PullError
+from openshell_bootstrap.errors import (
+    BootstrapError,
+    ConfigError,
+    LockedError,
+    NodeStoppedError,
+    PullError,
+)
 from openshell_bootstrap.events import Notice, Reporter, silent, step
 from openshell_bootstrap.gateway.evidence.collect import collect
 from openshell_bootstrap.gateway.evidence.collected import Collected
@@ -64,7 +70,7 @@ class Evidence:
         """
         try:
             yield
-        except (ConfigError, LockedError, PullError):
+        except (ConfigError, LockedError, NodeStoppedError, PullError):
             raise
         except BootstrapError as error:
             self.keep(error)

@@ -18,6 +18,7 @@ from openshell_bootstrap.errors import (
     EngineError,
     GatewayStateError,
     GatewayUnhealthyError,
+    NodeStoppedError,
     WaitFailedError,
     WaitTimeoutError,
 )
@@ -48,7 +49,12 @@ _SHOWN_PODS = 6
 
 
 def wait_for_node(
-    container_id: str, spec: GatewaySpec, timeout_s: float, evidence: Evidence
+    container_id: str,
+    spec: GatewaySpec,
+    timeout_s: float,
+    evidence: Evidence,
+    *,
+    was_left: bool = False,
 ) -> Readiness:
     """Wait until the node of this life is ready and schedulable.
 
@@ -57,8 +63,10 @@ def wait_for_node(
         spec: The gateway's settings.
         timeout_s: How long the node may take.
         evidence: Knows the engine; saves what can be seen where the node does not become ready.
+        was_left: This run found the node running, and left it so.
 
     Raises:
+        NodeStoppedError: It was left running, and ended in order or was removed since.
         GatewayStateError: The node refuses to start; it was stopped, so that it does not loop.
         GatewayUnhealthyError: It ended, or cannot become ready.
         WaitTimeoutError: It did not become ready in time; it still runs.
@@ -69,11 +77,22 @@ def wait_for_node(
         try:
             return wait_until_ready(engine, container_id, spec.node_name, timeout_s, report)
         except (WaitFailedError, WaitTimeoutError) as error:
+            if was_left and _was_taken_away(engine, container_id):
+                raise NodeStoppedError(error.brief, details=error.details) from error
             explained = _explain(error, _read_signs(engine, begun), _about(spec), report)
             evidence.keep(explained)
             if isinstance(explained, GatewayStateError):
                 _stop_refusing(engine, container_id, explained)
             raise explained from error
+
+
+def _was_taken_away(engine: Engine, container_id: str) -> bool:
+    """It ended in order, or is gone: a stop goes on although the command that asked was killed."""
+    try:
+        now = engine.containers.find(container_id)
+    except EngineError:
+        return False
+    return now is None or (now.status == "exited" and now.exit_code == 0 and not now.error)
 
 
 def wait_until_ready(

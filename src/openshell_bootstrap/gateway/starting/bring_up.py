@@ -11,6 +11,7 @@ from openshell_bootstrap.errors import (
     BootstrapError,
     LockedError,
     NameConflictError,
+    NodeStoppedError,
     PortConflictError,
 )
 from openshell_bootstrap.events import Notice
@@ -86,6 +87,9 @@ def bring_up(request: StartRequest, means: Means) -> Started:
             raise told from conflict
         means.report(Notice(f"{conflict.brief}: another port is chosen."))
         return bring_up(request, replace(means, lost_ports=lost))
+    except NodeStoppedError as stopped:
+        means.report(Notice(f"{stopped.brief}: it was stopped meanwhile, and is started again."))
+        return bring_up(request, means)
     with evidence.kept():
         return _settle_in(ready, acting, up, means)
 
@@ -154,13 +158,14 @@ def _elsewhere(name: str) -> Iterator[None]:
 def _wait(ready: Prepared, acting: Acting, evidence: Evidence) -> _Up:
     spec, engine = ready.settled.spec, evidence.engine
     container_id = acting.node_id or ready.seen.node_container_id
-    healthy = (
-        None if ready.plan.steps else find_healthy(engine, container_id, spec, _identity(spec))
-    )
+    was_left = not ready.plan.steps
+    healthy = find_healthy(engine, container_id, spec, _identity(spec)) if was_left else None
     readiness = (
         healthy.readiness
         if healthy
-        else wait_for_node(container_id, spec, acting.request.timeout_s, evidence)
+        else wait_for_node(
+            container_id, spec, acting.request.timeout_s, evidence, was_left=was_left
+        )
     )
     return _Up(container_id=container_id, readiness=readiness, healthy=healthy)
 
