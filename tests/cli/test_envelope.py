@@ -137,6 +137,7 @@ EXIT_CODES = {
     "gateway-state": 4,
     "lost-volume": 4,
     "gateway-unhealthy": 8,
+    "node-stopped": 8,
     "locked": 10,
     "unusable-lock": 10,
 }
