@@ -177,7 +177,7 @@ def test_the_kernel_takes_it_on_a_real_tree(node: Node, own_cgroup: Path) -> Non
         leave_root_cgroup
         cat "$cgroup/cgroup.procs" "$cgroup/cgroup.subtree_control"
         grep ^0:: /proc/self/cgroup
-        kill "$other" """
+        kill -KILL "$other" # one that is still on its way to sleep would lose a TERM"""
     enter = (
         'echo $$ >"$0/cgroup.procs" && exec unshare --cgroup --mount sh -c '
         '\'mount -t cgroup2 none "$ROOT/sys/fs/cgroup" && exec "$@"\' sh "$@"'
