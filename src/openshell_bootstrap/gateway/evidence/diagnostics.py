@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openshell_bootstrap.engine.api import Engine
 from openshell_bootstrap.errors import (
@@ -22,14 +23,15 @@ from openshell_bootstrap.errors import (
     PullError,
 )
 from openshell_bootstrap.events import Notice, Reporter, silent, step
-from openshell_bootstrap.gateway.evidence.collect import collect
-from openshell_bootstrap.gateway.evidence.collected import Collected
 from openshell_bootstrap.gateway.results import DiagnosticsSaved
 from openshell_bootstrap.models import Container
 from openshell_bootstrap.names import check_adopted_name
 from openshell_bootstrap.settings import DIAGNOSTICS_TIMEOUT_S
 from openshell_bootstrap.store.diagnostics import write_archive
 from openshell_bootstrap.store.host import Store
+
+if TYPE_CHECKING:
+    from openshell_bootstrap.gateway.evidence.collected import Collected
 
 _SOUND = frozenset({"running", "paused", "exited"})
 
@@ -133,12 +135,16 @@ def bundle(name: str, *, engine: Engine, store: Store, file: Path | None) -> Dia
 
 def collect_in_time(
     name: str, engine: Engine, store: Store, timeout_s: float = DIAGNOSTICS_TIMEOUT_S
-) -> Collected:
+) -> "Collected":
     """Collect; what is not there in time is left out, and noted.
 
     One call to an engine that hangs would take a minute, so a thread makes them all: what it has
     read by then counts, and it ends with the process.
     """
+    # Only a failure needs them, and every start would pay for them.
+    from openshell_bootstrap.gateway.evidence.collect import collect  # noqa: PLC0415
+    from openshell_bootstrap.gateway.evidence.collected import Collected  # noqa: PLC0415
+
     collected = Collected()
     done: Future[None] = Future()
 
@@ -161,7 +167,7 @@ def collect_in_time(
 
 
 def _with_summary(
-    collected: Collected, operation: str, moment: datetime, error: BootstrapError | None
+    collected: "Collected", operation: str, moment: datetime, error: BootstrapError | None
 ) -> Mapping[str, bytes]:
     why: dict[str, object] = {"operation": operation, "moment": moment}
     if error is not None:
