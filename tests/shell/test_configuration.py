@@ -62,6 +62,27 @@ def test_cut_short_a_file_of_ours_stays_ours(node: Node, manifests: Path, step: 
     assert (manifests / "two.yaml").read_text() == "new"
 
 
+def test_a_start_with_the_same_manifests_writes_nothing(node: Node, manifests: Path) -> None:
+    ship(node, one="1", two="2")
+    node.answer("install_manifests")
+    before = {
+        path: path.stat() for path in [*manifests.iterdir(), node.data / "openshell/manifests"]
+    }
+    no_writes = 'cp() { exit 1; }; mv() { exit 1; }; printf() { exit 1; }; rm() { [ "$1" = -f ]; }'
+    node.answer(f"{no_writes}; install_manifests")
+    for path, stat in before.items():
+        assert (path.stat().st_ino, path.stat().st_mtime_ns) == (stat.st_ino, stat.st_mtime_ns)
+
+
+def test_what_a_life_cut_short_left_half_written_goes(node: Node) -> None:
+    ship(node, one="1")
+    node.answer("install_manifests")
+    for name in ("manifest.new", "manifests.new"):
+        node.write(f"var/lib/rancher/k3s/openshell/{name}", "half")
+    node.answer("install_manifests")
+    assert [path.name for path in (node.data / "openshell").iterdir()] == ["manifests"]
+
+
 def test_registries_come_and_go_with_the_bundle(node: Node) -> None:
     installed = node.root / "etc/rancher/k3s/registries.yaml"
     shipped = node.write("opt/openshell/registries.yaml", "mirrors: {}\n")

@@ -55,10 +55,15 @@ is_listed() {
   return 1
 }
 
-# write_record NAME…: the manifests that are ours to replace and to remove.
+# write_record NAME…: the manifests that are ours to replace and to remove. The record is not
+# written where it says so already: a start that changes nothing leaves nothing half done.
 write_record() {
+  if [ "$*" = "$recorded" ]; then
+    return 0
+  fi
   printf '%s\n' "$*" >"$manifests_record.new"
   mv "$manifests_record.new" "$manifests_record"
+  recorded=$*
 }
 
 # Sets `installable`: shipped manifests whose name is not taken by a file of the user's own.
@@ -77,10 +82,18 @@ choose_manifests() {
   done
 }
 
+# is_same FILE FILE: do both have the same content?
+is_same() {
+  [ "$(sha256sum <"$1")" = "$(sha256sum <"$2")" ]
+}
+
 # install_manifest NAME: by rename, since the folder is watched.
 install_manifest() {
   manifest=$made_manifests/$1
   [ -e "$manifest" ] || manifest=$bundle/manifests/$1
+  if [ -f "$manifests/$1" ] && is_same "$manifest" "$manifests/$1"; then
+    return 0
+  fi
   cp "$manifest" "$data/openshell/manifest.new"
   chmod 0600 "$data/openshell/manifest.new"
   mv "$data/openshell/manifest.new" "$manifests/$1"
@@ -96,15 +109,19 @@ install_manifests() {
   if [ -e "$manifests_record" ]; then
     read -r recorded <"$manifests_record" || :
   fi
+  rm -f "$data/openshell/manifest.new" "$manifests_record.new" # of a life that was cut short
   choose_manifests
-  write_record $recorded $installable
+  before=$recorded
+  for name in $installable; do
+    is_listed "$name" "$recorded" || write_record $recorded "$name"
+  done
   umask 077 # as k3s makes these folders
   mkdir -p "$manifests"
   umask 022
   for name in $installable; do
     install_manifest "$name"
   done
-  for name in $recorded; do
+  for name in $before; do
     is_listed "$name" "$installable" || rm -f "$manifests/$name"
   done
   write_record $installable
