@@ -108,7 +108,7 @@ class Connection:
     def _client(self, version: str) -> docker.APIClient:
         endpoint = self.endpoint
         is_ssh = endpoint.scheme == "ssh"
-        client = docker.APIClient(
+        client = _Client(
             base_url="unix://" if is_ssh else endpoint.url,
             version=version,
             timeout=REQUEST_TIMEOUT_S,
@@ -120,6 +120,19 @@ class Connection:
         # no proxy leads to a socket: looking for one would cost more than the request itself.
         client.trust_env = endpoint.tls is None and endpoint.scheme == "tcp"
         return client
+
+
+class _Client(docker.APIClient):
+    """The library's client, which gives back what it does not hand out."""
+
+    def _get_result(self, container: str, stream: bool, res: requests.Response) -> Any:  # noqa: FBT001
+        # It opens a log first and then looks at the container; where the look fails, nobody is
+        # left who could close the log.
+        try:
+            return super()._get_result(container, stream, res)  # type: ignore[misc]  # not in its types
+        except BaseException:
+            res.close()
+            raise
 
 
 def tls_config(tls: Tls | None) -> TLSConfig | bool:

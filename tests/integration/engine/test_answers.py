@@ -2,6 +2,7 @@
 
 import json
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,21 @@ def test_an_api_version_is_spoken_that_both_know(
         assert engine.containers.find("a") is None
         assert engine.connection.api.api_version == spoken
         engine.close()
+
+
+def test_a_log_that_was_opened_is_closed_where_the_container_cannot_be_looked_at(at: Path) -> None:
+    fails = (500, b'{"message": "disk on fire"}')
+    version = (200, json.dumps(VERSION).encode())
+    with wrong_engine(at, {"/version": version, "/a/logs": (200, b"a line"), "*": fails}) as host:
+        engine = DockerEngine.at(DockerSettings(host=host))
+        with pytest.raises(EngineUnavailableError) as caught:
+            list(engine.containers.logs("a"))
+        frames = [frame for frame, _ in traceback.walk_tb(caught.value.__cause__.__traceback__)]
+        engine.close()
+
+    logs = [frame.f_locals["res"] for frame in frames if "res" in frame.f_locals]
+    assert logs
+    assert all(log.raw.closed for log in logs)
 
 
 def test_a_pull_that_fails_in_its_stream_is_told(at: Path) -> None:
