@@ -17,15 +17,26 @@
         PullError                        an image that is absent could not be pulled
       ClusterError                    6
         ClusterUnreachableError          no answer from the API server (transient)
+          ClusterTimeoutError            it did not come in time; what was asked may have happened
         NodeRefusedError                 PID 1 of the node refuses to start k3s
-        ResourceConflictError            uid or resourceVersion is not the one asked for
-        NoSuchResourceError
+        ResourceConflictError            the object changed since it was read
+          OtherResourceError             the name belongs to another object (its uid differs)
+        ResourceExistsError              the name is taken
+        InvalidResourceError             the API server refuses what the object says
+        AccessDeniedError                the user of the kubeconfig may not do that
+        NoSuchResourceError              the API server says that there is no such object
+        NoSuchKindError                  the API server does not serve that version of the kind
       WaitTimeoutError                7
       WaitFailedError                 8
       GatewayNotFoundError            3
       GatewayExistsError              4
       GatewayStateError               4
         LostVolumeError                  its data is gone; the user may say that it is given up
+      SandboxNotFoundError            3
+      SandboxExistsError              4
+      SandboxStateError               4
+      SandboxFailedError              8
+      InvalidSandboxError             2  (a ConfigError)
       GatewayUnhealthyError           8
         NodeStoppedError                 a node that was left running is stopped, or gone, since
       LockedError                    10  held by another command (transient)
@@ -129,6 +140,10 @@ class ClusterUnreachableError(ClusterError):
     transient = True
 
 
+class ClusterTimeoutError(ClusterUnreachableError):
+    """The answer did not come in time; what was asked for may have happened all the same."""
+
+
 class NodeRefusedError(ClusterError):
     """PID 1 of the node refuses to start k3s, to keep the data volume from harm."""
 
@@ -137,8 +152,56 @@ class ResourceConflictError(ClusterError):
     """The object changed, or is another one, since it was read."""
 
 
+class OtherResourceError(ResourceConflictError):
+    """The name belongs to another object than the one that was meant: its uid differs."""
+
+
+class ResourceExistsError(ClusterError):
+    """An object of that name exists already."""
+
+
+class InvalidResourceError(ClusterError):
+    """The API server refuses what the object says."""
+
+
+class AccessDeniedError(ClusterError):
+    """Whoever the kubeconfig names may not do that."""
+
+
 class NoSuchResourceError(ClusterError):
     """The API server says that there is no such object."""
+
+
+class NoSuchKindError(ClusterError):
+    """The API server does not serve that version of the kind: it may not be installed (yet)."""
+
+
+class SandboxNotFoundError(BootstrapError):
+    """No sandbox of that name is known to the cluster."""
+
+    exit_code = 3
+
+
+class SandboxExistsError(BootstrapError):
+    """A sandbox of that name exists already, and is not the one that was asked for."""
+
+    exit_code = 4
+
+
+class SandboxStateError(BootstrapError):
+    """The sandbox's present state does not allow what is asked."""
+
+    exit_code = 4
+
+
+class SandboxFailedError(BootstrapError):
+    """The sandbox cannot come to the state that was asked for, and the cause is known."""
+
+    exit_code = 8
+
+
+class InvalidSandboxError(ConfigError):
+    """What was asked for is no sandbox that could run; nothing was made."""
 
 
 class WaitTimeoutError(BootstrapError):

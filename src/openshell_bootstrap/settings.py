@@ -49,6 +49,9 @@ REQUEST_TIMEOUT_S = 60
 SSH_CONNECT_TIMEOUT_S = 30
 """For a connection to an engine by ssh."""
 
+CALL_TIMEOUT_S = 30.0
+"""For one answer of a Kubernetes API server."""
+
 COMMAND_TIMEOUT_S = 60.0
 """For a command in a container, where whoever runs it says nothing else."""
 
