@@ -49,6 +49,9 @@ REQUEST_TIMEOUT_S = 60
 SSH_CONNECT_TIMEOUT_S = 30
 """For a connection to an engine by ssh."""
 
+SANDBOX_TIMEOUT_S = 300.0
+"""For a sandbox to become what was asked of it, where the user says nothing else."""
+
 CALL_TIMEOUT_S = 30.0
 """For one answer of a Kubernetes API server."""
 
@@ -116,6 +119,7 @@ class Settings:
         docker: Which engine is meant.
         kubeconfig: The user's own kubeconfig: the first path in ``KUBECONFIG``, or
             ``~/.kube/config``.
+        sandbox_image: ``OPENSHELL_SANDBOX_IMAGE``: what a new sandbox runs, or None.
     """
 
     gateway: str | None
@@ -126,6 +130,7 @@ class Settings:
     proxies_loopback: bool = False
     docker: DockerSettings = field(default_factory=DockerSettings)
     kubeconfig: Path = Path(".kube/config")
+    sandbox_image: str | None = None
 
 
 def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
@@ -144,13 +149,34 @@ def read_settings(environ: Mapping[str, str] = os.environ) -> Settings:
         proxies_loopback=_proxies_loopback(environ),
         docker=_docker(environ),
         kubeconfig=_kubeconfig(environ),
+        sandbox_image=environ.get("OPENSHELL_SANDBOX_IMAGE") or None,
     )
+
+
+def read_secret(name: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The value of a variable that the user named.
+
+    Raises:
+        ConfigError: It is not set, or no UTF-8 text.
+    """
+    value = environ.get(name)
+    if value is None:
+        raise ConfigError(
+            f"The variable {name} is not set in this environment",
+            remedies=[f"Set and export {name}, or give a file: `--secret-env-file FILE`."],
+        )
+    if any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise ConfigError(
+            f"The variable {name} is no UTF-8 text", remedies=[f"Set {name} anew, or leave it out."]
+        )
+    return value
 
 
 def _check_text(environ: Mapping[str, str]) -> None:
     """Python gives a byte that is no UTF-8 as half of a surrogate pair, which nothing takes."""
     proxies = (spelling for name in PROXY_VARIABLES for spelling in (name, name.lower()))
-    for name in ("OPENSHELL_NODE_IMAGE", "DOCKER_HOST", "DOCKER_CONTEXT", *proxies):
+    images = ("OPENSHELL_NODE_IMAGE", "OPENSHELL_SANDBOX_IMAGE")
+    for name in (*images, "DOCKER_HOST", "DOCKER_CONTEXT", *proxies):
         if any("\ud800" <= letter <= "\udfff" for letter in environ.get(name, "")):
             raise ConfigError(
                 f"The variable {name} is no UTF-8 text", remedies=[f"Set {name} anew, or unset it."]

@@ -10,6 +10,7 @@ from openshell_bootstrap.settings import (
     DEFAULT_NODE_IMAGE,
     STOP_GRACE_S,
     DockerSettings,
+    read_secret,
     read_settings,
 )
 
@@ -133,3 +134,22 @@ def test_a_variable_that_is_no_unicode_is_named(name):
     with pytest.raises(ConfigError, match=f"variable {name} is no UTF-8") as refused:
         read_settings({"HOME": "/home/me", name: "http://a\udcff"})
     assert refused.value.remedies
+
+
+def test_the_image_of_new_sandboxes_comes_from_the_environment():
+    assert read_settings({"OPENSHELL_SANDBOX_IMAGE": "mine"}).sandbox_image == "mine"
+    assert read_settings({"OPENSHELL_SANDBOX_IMAGE": ""}).sandbox_image is None
+    with pytest.raises(ConfigError, match="OPENSHELL_SANDBOX_IMAGE is no UTF-8 text"):
+        read_settings({"OPENSHELL_SANDBOX_IMAGE": "\udcff"})
+
+
+def test_a_secret_is_the_value_of_the_variable_that_was_named():
+    assert read_secret("TOKEN", {"TOKEN": "hidden"}) == "hidden"
+    assert read_secret("TOKEN", {"TOKEN": ""}) == ""
+
+
+@pytest.mark.parametrize("environ", [{}, {"TOKEN": "hidden\udcff"}])
+def test_a_secret_that_is_not_there_is_refused_without_a_value(environ):
+    with pytest.raises(ConfigError, match="The variable TOKEN") as refused:
+        read_secret("TOKEN", environ)
+    assert "hidden" not in str(refused.value.__dict__)
