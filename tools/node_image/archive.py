@@ -8,18 +8,25 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
+SANDBOX_USER = 1000
+"""User and group of those who work in a sandbox."""
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True)
 class PodImage:
-    """One image: its reference, the folder that becomes its only layer, and what it runs."""
+    """One image: its reference, the folder that becomes its only layer, and what it runs.
+
+    What lies at or below a path of `owned` belongs to user and group 1000, the rest to root.
+    """
 
     reference: str
     root: Path
     entrypoint: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     working_dir: str = "/"
+    user: str = ""
+    owned: str = ""
 
 
 def write(images: list[PodImage], target: Path) -> None:
@@ -28,7 +35,7 @@ def write(images: list[PodImage], target: Path) -> None:
     with tarfile.open(target, "w") as archive:
         written: set[str] = set()
         for image in images:
-            layer = _layer(image.root)
+            layer = _layer(image)
             digest = hashlib.sha256(layer).hexdigest()
             config = _config(image, digest)
             config_name = f"{hashlib.sha256(config).hexdigest()}.json"
@@ -56,6 +63,7 @@ def _config(image: PodImage, layer_digest: str) -> bytes:
                 "Entrypoint": list(image.entrypoint),
                 "Cmd": list(image.command),
                 "WorkingDir": image.working_dir,
+                "User": image.user,
                 "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
             },
             "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_digest}"]},
@@ -64,13 +72,15 @@ def _config(image: PodImage, layer_digest: str) -> bytes:
     ).encode()
 
 
-def _layer(root: Path) -> bytes:
+def _layer(image: PodImage) -> bytes:
     """The folder as a tar whose bytes depend on the files' content alone."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
-        for path in sorted(root.rglob("*")):
-            info = archive.gettarinfo(path, str(path.relative_to(root)))
-            info.uid = info.gid = info.mtime = 0
+        for path in sorted(image.root.rglob("*")):
+            name = path.relative_to(image.root)
+            info = archive.gettarinfo(path, str(name))
+            info.uid = info.gid = SANDBOX_USER if _is_owned(name, image.owned) else 0
+            info.mtime = 0
             info.uname = info.gname = ""
             if info.isreg():
                 with path.open("rb") as content:
@@ -78,6 +88,10 @@ def _layer(root: Path) -> bytes:
             else:
                 archive.addfile(info)
     return out.getvalue()
+
+
+def _is_owned(name: Path, owned: str) -> bool:
+    return bool(owned) and name.is_relative_to(owned)
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:

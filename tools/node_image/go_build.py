@@ -32,6 +32,7 @@ def programs(recipe: Recipe, digest: str) -> list[Program]:
     return [
         Program("k3s", "k3s", "./cmd/k3s", kubernetes, module_file=module),
         Program("kube", "k3s", "./cmd/kube", kubernetes, module_file=module),
+        Program("sandbox-controller", "k3s", "./cmd/sandbox-controller", module_file=module),
         Program("kine", "kine", "github.com/k3s-io/kine", cgo=True),
         *(
             Program(name, "containerd", f"{containerd}/cmd/{name}", runtime)

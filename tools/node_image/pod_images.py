@@ -1,4 +1,4 @@
-"""Which images the node brings along: pause, busybox, the sandbox, CoreDNS, the provisioner."""
+"""Which images the node brings along: for its own pods, for sandboxes, and for their controller."""
 
 import re
 import shutil
@@ -8,6 +8,16 @@ from pathlib import Path
 from node_image.archive import PodImage, write
 from node_image.recipe import required_version
 
+_NONROOT = "65532:65532"
+"""Who upstream's image of the controller runs as (distroless `nonroot`)."""
+_HOME = {
+    ".profile": (0o644, "# The home of a sandbox, seeded from its image.\nPATH=$HOME/bin:$PATH\n"),
+    ".config/tool/settings": (0o644, "colour = never\n"),
+    ".private/notes": (0o600, "Only user 1000 reads this.\n"),
+    "bin/greet": (0o755, '#!/bin/sh\necho "hello from $(id -u)"\n'),
+}
+"""What the home of a sandbox has: files with modes, a private folder and a tool."""
+
 
 def build(binaries: Path, node_root: Path, work: Path, target: Path) -> None:
     """Write the archive of all pod images, from built binaries and the node's userland."""
@@ -16,6 +26,9 @@ def build(binaries: Path, node_root: Path, work: Path, target: Path) -> None:
     provisioner = _folder(
         work / "provisioner",
         {"usr/bin/local-path-provisioner": binaries / "local-path-provisioner"},
+    )
+    controller = _folder(
+        work / "controller", {"agent-sandbox-controller": binaries / "sandbox-controller"}
     )
     for root in (coredns, provisioner):
         _folder(
@@ -36,6 +49,13 @@ def build(binaries: Path, node_root: Path, work: Path, target: Path) -> None:
                 sandbox,
                 command=("sleep", "infinity"),
                 working_dir="/home/user",
+                owned="home/user",
+            ),
+            PodImage(
+                "openshell/sandbox-controller:dev",
+                controller,
+                entrypoint=("/agent-sandbox-controller",),
+                user=_NONROOT,
             ),
             PodImage(f"openshell/coredns:{dns_version}", coredns, entrypoint=("/coredns",)),
             PodImage(
@@ -84,8 +104,17 @@ def _libraries(program: Path) -> list[str]:
 
 
 def _sandbox(busybox: Path, root: Path) -> Path:
+    """Busybox with a home that a claim mounted over it would hide; user 1000 owns all of it."""
     shutil.copytree(busybox, root, symlinks=True)
     home = root / "home/user"
-    home.mkdir(parents=True)
-    (home / ".profile").write_text("# The home of a sandbox, seeded from its image.\n")
+    for name, (mode, content) in _HOME.items():
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+        path.chmod(mode)
+    (home / ".profile-link").symlink_to(".profile")
+    # Modes are given, never left to the umask of who builds.
+    for folder in (root / "home", home, *(path for path in home.rglob("*") if path.is_dir())):
+        folder.chmod(0o755)
+    (home / ".private").chmod(0o700)
     return root

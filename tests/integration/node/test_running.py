@@ -1,6 +1,7 @@
 """A node that runs: what its users, and scripts inside it, rely on."""
 
 import http.client
+import json
 import re
 import socket
 import ssl
@@ -148,10 +149,41 @@ def test_manifests_are_applied_each_by_itself(node: Node) -> None:
     until(lambda: node.try_kubectl("get", "configmap", "first", "second"), "whole.yaml")
     assert node.try_kubectl("get", "configmap", "skipped") is None
     assert "failed to process /var/lib/rancher/k3s/server/manifests/broken.yaml" in node.log()
-    node.put(MANIFESTS, {"whole.yaml": _config_map("first", "changed")})
-    until(lambda: node.get("configmap", "first")["data"] == {"value": "changed"}, "the change")
-    node.sh(f"rm {MANIFESTS}/*whole.yaml {MANIFESTS}/broken.yaml {MANIFESTS}/skipped.*")
-    assert node.try_kubectl("get", "configmap", "first", "second")
+    node.sh(f"rm {MANIFESTS}/whole.yaml {MANIFESTS}/broken.yaml {MANIFESTS}/skipped.*")
+    _await_pass(node, "removed")
+    assert node.try_kubectl("get", "configmap", "first", "second"), "a removed file's objects stay"
+
+
+def test_what_leaves_a_manifest_is_deleted_and_nothing_else(node: Node) -> None:
+    node.await_ready(NAME)
+    node.put(MANIFESTS, {"pruned.yaml": _config_map("kept") + "---\n" + _config_map("leaver")})
+    until(lambda: node.can("get", "configmap", "kept", "leaver"), "pruned.yaml")
+    node.kubectl("create", "configmap", "by-hand")
+    before = node.get("configmap", "kept")["metadata"]["uid"]
+    checksum = _addon(node, "pruned")["checksum"]
+    node.put(MANIFESTS, {"pruned.yaml": _config_map("kept", "changed")})
+    until(lambda: not node.can("get", "configmap", "leaver"), "what left the file is deleted")
+    kept = until(lambda: _with_value(node, "kept", "changed"), "the change")
+    assert kept["metadata"]["uid"] == before
+    assert node.can("get", "configmap", "by-hand")
+    until(
+        lambda: _addon(node, "pruned")["checksum"] != checksum, "the Addon tells the new checksum"
+    )
+    node.sh(f"rm {MANIFESTS}/pruned.yaml")
+
+
+def test_each_manifest_has_an_addon_with_its_events(node: Node) -> None:
+    node.await_ready(NAME)
+    path = f"{MANIFESTS}/coredns.yaml"
+    until(lambda: _addon(node, "coredns")["checksum"], "coredns is applied")
+    told = _addon(node, "coredns")
+    assert told == {"source": path, "checksum": node.sh(f"sha256sum {path}").split()[0]}
+    events = node.get("events", "-n", "kube-system")["items"]
+    reasons = {event["reason"] for event in events if event["involvedObject"]["name"] == "coredns"}
+    assert reasons >= {"ApplyingManifest", "AppliedManifest"}
+    labels = node.get("deployment", "-n", "kube-system", "coredns")["metadata"]["labels"]
+    # As on the objects of real k3s clusters.
+    assert labels["objectset.rio.cattle.io/hash"] == "bce283298811743a0386ab510f2f67ef74240c57"
 
 
 def test_first_process_reaps(node: Node) -> None:
@@ -176,6 +208,23 @@ def test_foreign_node_stays_until_it_is_deleted(node: Node) -> None:
     until(lambda: node.get("node", "foreign")["metadata"].get("finalizers"), "k3s's finalizer")
     node.kubectl("delete", "node", "foreign", "--timeout=20s")
     assert node.try_kubectl("get", "node", "foreign") is None
+
+
+def _addon(node: Node, name: str) -> dict[str, Any]:
+    told = node.try_kubectl("get", "addon", "-n", "kube-system", name, "-o", "json")
+    return json.loads(told)["spec"] if told else {"source": None, "checksum": None}
+
+
+def _with_value(node: Node, name: str, value: str) -> dict[str, Any] | None:
+    found = node.get("configmap", name)
+    return found if found["data"] == {"value": value} else None
+
+
+def _await_pass(node: Node, name: str) -> None:
+    """The folder was walked since: a file that is put there now is applied."""
+    node.put(MANIFESTS, {f"{name}.yaml": _config_map(name)})
+    until(lambda: node.can("get", "configmap", name), f"{name}.yaml")
+    node.sh(f"rm {MANIFESTS}/{name}.yaml")
 
 
 def _config_map(name: str, value: str = "first") -> str:

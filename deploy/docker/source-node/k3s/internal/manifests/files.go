@@ -2,7 +2,6 @@ package manifests
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
-
-// seen is the state in which a file was applied last.
-type seen struct {
-	modified time.Time
-	checksum [sha256.Size]byte
-}
 
 // list returns the manifest files below the folder, in the order of their paths. Dot files, other
 // suffixes and every file X beside which X.skip lies are left out.
@@ -100,20 +93,15 @@ func decode(content []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// changed reads the file and reports whether it must be applied, given how it was seen last.
-func changed(path string, last map[string]seen) ([]byte, seen, bool, error) {
+// changed reads the file if it changed since it was applied, given when each was changed last.
+func changed(path string, applied map[string]time.Time) ([]byte, time.Time, bool, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, seen{}, false, err
+		return nil, time.Time{}, false, err
 	}
-	before, known := last[path]
-	if known && before.modified.Equal(info.ModTime()) {
+	if before, known := applied[path]; known && before.Equal(info.ModTime()) {
 		return nil, before, false, nil
 	}
 	content, err := os.ReadFile(path)
-	if err != nil {
-		return nil, seen{}, false, err
-	}
-	now := seen{modified: info.ModTime(), checksum: sha256.Sum256(content)}
-	return content, now, !known || now.checksum != before.checksum, nil
+	return content, info.ModTime(), err == nil, err
 }

@@ -58,7 +58,7 @@ func TestDecode(t *testing.T) {
 
 func TestChanged(t *testing.T) {
 	path := filepath.Join(folder(t, map[string]string{"a.yaml": "one"}), "a.yaml")
-	last := map[string]seen{}
+	last := map[string]time.Time{}
 	look := func() bool {
 		_, now, must, err := changed(path, last)
 		if err != nil {
@@ -67,10 +67,7 @@ func TestChanged(t *testing.T) {
 		last[path] = now
 		return must
 	}
-	touch := func(content string, minutes int) {
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	touch := func(minutes int) {
 		when := time.Now().Add(time.Duration(minutes) * time.Minute)
 		if err := os.Chtimes(path, when, when); err != nil {
 			t.Fatal(err)
@@ -80,15 +77,11 @@ func TestChanged(t *testing.T) {
 		t.Error("a new file was left out")
 	}
 	if look() {
-		t.Error("an unchanged file was applied again")
+		t.Error("an unchanged file was read again")
 	}
-	touch("one", 1)
-	if look() {
-		t.Error("a touched file was applied again")
-	}
-	touch("two", 2)
+	touch(1)
 	if !look() {
-		t.Error("a changed file was left out")
+		t.Error("a touched file was not looked at")
 	}
 }
 

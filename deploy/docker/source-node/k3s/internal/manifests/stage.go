@@ -1,5 +1,5 @@
 // Package manifests puts the bundled manifests into the auto-deploy folder and applies every file
-// that lies there, as k3s's deploy controller does. Addon objects and pruning are not part of it.
+// that lies there, as k3s's deploy controller does: an Addon for each file, and what leaves a file is deleted.
 package manifests
 
 import (
