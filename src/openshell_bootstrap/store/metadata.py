@@ -22,6 +22,9 @@ _ALIASES = {"cf_team_domain": "edge_team_domain", "cf_auth_url": "edge_auth_url"
 
 _MAX_BYTES = 1 << 20
 
+EXTERNAL = "external"
+"""The ``kind`` of a gateway that is a cluster made elsewhere."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostRecord:
@@ -37,6 +40,8 @@ class HostRecord:
         node_name: Its node's name in Kubernetes.
         schema: Of our own fields.
         cluster_id: SHA-256 of the cluster's server authority.
+        kind: ``external`` for a cluster that was made elsewhere and is reached by its kubeconfig;
+            not said for one made here.
     """
 
     name: str
@@ -52,6 +57,7 @@ class HostRecord:
     node_name: str | None = None
     schema: int | None = None
     cluster_id: str | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
